@@ -416,3 +416,119 @@ async fn changes_with_history(adapter: &Adapter, database: &impl Database) {
     let expected = [["created", "Rome"], ["updated", "Rome"], ["deleted", "Oslo"]];
     assert_eq!(rows, expected.map(|row| row.map(|it| SqlValue::Text(it.to_owned())).to_vec()));
 }
+
+/// The state of a visit.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+enum Visit {
+    /// Not yet.
+    Planned,
+    /// Over.
+    Done,
+}
+
+/// A trip, whose columns have types of PostgreSQL that no field's type suggests.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations)]
+struct Trip {
+    /// Identifier of the trip.
+    #[resource(id)]
+    trip_id: String,
+    /// State of the visit.
+    #[resource(filter, sort, group)]
+    #[param(default = Visit::Planned)]
+    visit: Visit,
+    /// Names of the towns.
+    #[resource(filter)]
+    #[serde(default)]
+    towns: Vec<String>,
+    /// Numbers of the days.
+    #[resource(filter)]
+    #[serde(default)]
+    days: Vec<i32>,
+    /// Start of the trip.
+    #[resource(filter, sort)]
+    start: DateTime<Utc>,
+    /// Price of the trip.
+    #[resource(filter, sort, numeric)]
+    price: Option<f64>,
+    /// Address of the traveller.
+    #[resource(filter)]
+    address: Option<String>,
+    /// Trip before.
+    #[resource(references = "trip")]
+    earlier_id: Option<String>,
+}
+
+#[tokio::test]
+async fn columns_of_other_types_are_read_compared_and_written() {
+    // REQ-COL-04, REQ-UPD-07
+    let Some(pool) = postgres::pool_with_schema().await else { return };
+    let client = pool.get().await.unwrap();
+    let schema = "CREATE TYPE visit AS ENUM ('planned', 'done');
+        CREATE TABLE trip (trip_id uuid PRIMARY KEY, visit visit NOT NULL, towns text[] NOT NULL,
+            days int[] NOT NULL, start timestamp NOT NULL, price numeric(9, 2), address inet,
+            earlier_id uuid);
+        SET TIME ZONE 'Asia/Tokyo'";
+    client.batch_execute(schema).await.unwrap();
+    let types = [
+        ("trip_id", "uuid"),
+        ("visit", "visit"),
+        ("towns", "text[]"),
+        ("days", "int[]"),
+        ("start", "timestamp"),
+        ("address", "inet"),
+        ("earlier_id", "uuid"),
+    ];
+    let table = SqlTable::new(Dialect::Postgres, "trip");
+    let table = types.into_iter().fold(table, |table, (path, name)| table.column_type(path, name));
+    let store = SqlStore::<Trip, _>::new(table, PostgresDatabase::new(pool.clone()));
+    let adapter = Adapter::builder("trips").resource(store).without_config().build().unwrap();
+    let params = json!({
+        "towns": ["Rome", "Oslo"],
+        "days": [3],
+        "start": "2031-05-06T07:00:00Z",
+        "price": 19.99,
+        "address": "10.0.0.1",
+    });
+    let trip = ask(&adapter, "create_trip", &params).await["trip"].clone();
+    assert_eq!(trip["visit"], "planned", "{trip}");
+    let id = trip["trip_id"].as_str().unwrap();
+    let params = json!({ "start": "2031-05-07T07:00:00Z", "earlier_id": id });
+    ask(&adapter, "create_trip", &params).await;
+    let stored = "SELECT start::text, towns::text, price::text FROM trip WHERE price IS NOT NULL";
+    let row = client.query_one(stored, &[]).await.unwrap();
+    let texts: Vec<String> = (0..3).map(|column| row.get(column)).collect();
+    assert_eq!(texts, ["2031-05-06 07:00:00", "{Rome,Oslo}", "19.99"]);
+    for (filter, count) in [
+        (json!({ "visit": "planned" }), 2),
+        (json!({ "visit": ["done", "planned"] }), 2),
+        (json!({ "visit": { "nin": ["done"] } }), 2),
+        (json!({ "towns": "Oslo" }), 1),
+        (json!({ "days": { "in": [3, 4] } }), 1),
+        (json!({ "start": "2031-05-06T07:00:00Z" }), 1),
+        (json!({ "start": { "gt": "2031-05-06T07:00:00Z" } }), 1),
+        (json!({ "price": { "lt": 20 } }), 1),
+        (json!({ "address": "10.0.0.1/32" }), 1),
+        (json!({ "address": "no address" }), 0),
+    ] {
+        let listed = ask(&adapter, "list_trips", &json!({ "filter": filter })).await;
+        assert_eq!(listed["pageInfo"]["totalCount"], count, "{filter}: {listed}");
+    }
+    let sort = json!([{ "field": "visit" }, { "field": "start", "order": "desc" }]);
+    let first = ask(&adapter, "list_trips", &json!({ "sort": sort, "first": 1 })).await;
+    assert_eq!(first["items"][0]["earlier_id"], id, "{first}");
+    let unknown = ask(&adapter, "get_trip", &json!({ "trip_id": "no uuid" })).await;
+    assert_eq!(unknown["code"], "NOT_FOUND_RESOURCE");
+    let input = json!({ "visit": "done", "address": null, "days": [] });
+    let changed = ask(&adapter, "update_trip", &json!({ "trip_id": id, "input": input })).await;
+    assert_eq!(changed["trip"]["visit"], "done", "{changed}");
+    let root = json!({ "element_type": "trip", "element_name": id });
+    let walk = json!({ "root": root, "direction": "incoming" });
+    let related = ask(&adapter, "query_relationships", &walk).await;
+    assert_eq!(related["relationships"][0]["type"], "earlier", "{related}");
+    let deleted = ask(&adapter, "delete_trip", &json!({ "trip_id": id })).await;
+    assert_eq!(deleted["trip"]["towns"], json!(["Rome", "Oslo"]), "{deleted}");
+}

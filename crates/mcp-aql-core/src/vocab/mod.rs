@@ -10,6 +10,11 @@ pub use quote::quote;
 pub use reply_limits::ReplyForm;
 pub(crate) use reply_limits::ReplyLimits;
 
+/// A random UUID.
+pub fn new_uuid() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
 /// A short random identifier for logs and replies, such as `s-1f0c9a7be2d84c11`.
 pub fn new_id(prefix: &str) -> String {
     let (high, _) = uuid::Uuid::new_v4().as_u64_pair();

@@ -166,7 +166,7 @@ fn entries(dialect: Dialect, source: &Source, test: &Test) -> Expr {
     };
     let value = Expr::col((Alias::new(ENTRY), Alias::new(entry)));
     let column = dialect.read_text(value, form);
-    let entry = Source { info: source.info, column, form, inside: true };
+    let entry = Source { info: source.info, column, form, inside: true, typed: None };
     let select = Query::select()
         .expr(number(1))
         .from_function(function(unpack).arg(list(dialect, document)), Alias::new(ENTRY))
@@ -196,10 +196,7 @@ fn contains(dialect: Dialect, source: &Source, value: &Scalar) -> Expr {
 
 /// The condition of a test of one value.
 fn scalar(dialect: Dialect, source: &Source, test: &Test) -> Expr {
-    let exact = |value: &Scalar| match source.operand(dialect, value) {
-        Operand::Exact(value) => Some(value),
-        _ => None,
-    };
+    let exact = |value: &Scalar| source.equal(dialect, value);
     let text = source.form == Form::Text || source.form == Form::Choice;
     match test {
         Test::Exists => there(source.column.clone()),

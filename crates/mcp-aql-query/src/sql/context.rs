@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use sea_query::{Alias, Expr, ExprTrait as _, TableRef};
 
 use super::SqlError;
+use super::column_type::ColumnType;
 use super::dialect::{Dialect, Form, Operand, Storage};
 use crate::capture::widened;
 use crate::field_info::FieldInfo;
@@ -25,6 +26,7 @@ pub(super) struct Mapping {
     pub(super) columns: HashMap<String, String>,
     pub(super) folded: HashMap<String, String>,
     pub(super) storage: HashMap<String, Storage>,
+    pub(super) types: HashMap<String, ColumnType>,
     pub(super) expressions: HashMap<String, Expression>,
     pub(super) scope: Vec<Expression>,
 }
@@ -38,6 +40,7 @@ impl fmt::Debug for Mapping {
             .field("columns", &self.columns)
             .field("folded", &self.folded)
             .field("storage", &self.storage)
+            .field("types", &self.types)
             .finish_non_exhaustive()
     }
 }
@@ -93,6 +96,8 @@ pub(super) struct Source {
     pub(super) form: Form,
     /// Whether the field is a part of a JSON document.
     pub(super) inside: bool,
+    /// The column itself, if its type is not the one that the field's type suggests.
+    pub(super) typed: Option<(Expr, ColumnType)>,
 }
 
 /// The form in which a row contains a field.
@@ -132,7 +137,21 @@ impl Source {
 
     /// The field as it is compared for equality.
     pub(super) fn same(&self, dialect: Dialect) -> Expr {
-        dialect.same(self.column.clone(), self.form)
+        match &self.typed {
+            Some((column, kind)) if kind.is_compared(self.form) => column.clone(),
+            _ => dialect.same(self.column.clone(), self.form),
+        }
+    }
+
+    /// A value to compare with the field for [equality](Self::same), if the column can contain it.
+    pub(super) fn equal(&self, dialect: Dialect, value: &Scalar) -> Option<Expr> {
+        match &self.typed {
+            Some((_, kind)) if kind.is_compared(self.form) => kind.equal(value, self.info),
+            _ => match self.operand(dialect, value) {
+                Operand::Exact(value) => Some(value),
+                _ => None,
+            },
+        }
     }
 
     /// The field as it is selected.
@@ -159,7 +178,10 @@ impl Source {
             Operand::Exact(value) if self.is_real(dialect) => {
                 Operand::Exact(value.cast_as(Alias::new("real")))
             }
-            operand => operand,
+            operand => match &self.typed {
+                Some((_, kind)) => kind.operand(operand),
+                None => operand,
+            },
         }
     }
 
@@ -218,14 +240,13 @@ impl<'a> Context<'a> {
     pub(super) fn source_of(&self, info: &'static FieldInfo) -> Option<Source> {
         let path = info.path.as_str();
         if let Some(column) = self.own(path) {
-            return Some(Source { info, column, form: self.form(info), inside: false });
+            return Some(self.source_in(info, column));
         }
         if info.computed {
             return None;
         }
         if !path.contains('.') {
-            let (column, form) = (self.column(path), self.form(info));
-            return Some(Source { info, column, form, inside: false });
+            return Some(self.source_in(info, self.column(path)));
         }
         // Part of the innermost document around it.
         let names: Vec<_> = path.split('.').collect();
@@ -239,9 +260,19 @@ impl<'a> Context<'a> {
             };
             let form = if info.list { Form::Json } else { Form::in_json(info.kind) };
             let column = self.dialect().in_json(document, inner, form);
-            return Some(Source { info, column, form, inside: true });
+            return Some(Source { info, column, form, inside: true, typed: None });
         }
         None
+    }
+
+    /// The storage of a field in a column of its own.
+    fn source_in(&self, info: &'static FieldInfo, column: Expr) -> Source {
+        let typed = self.mapping.types.get(&info.path).map(|kind| (column.clone(), kind.clone()));
+        let column = match &typed {
+            Some((_, kind)) => kind.read(column),
+            None => column,
+        };
+        Source { info, column, form: self.form(info), inside: false, typed }
     }
 
     /// The author's expression for a path.

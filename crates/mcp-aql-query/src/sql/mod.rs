@@ -1,6 +1,7 @@
 //! Collections in SQLite and PostgreSQL: a query becomes parameterized statements, and the database
 //! filters, searches, sorts, pages and aggregates.
 
+mod column_type;
 mod condition;
 mod context;
 mod dialect;
@@ -48,6 +49,7 @@ use super::capabilities::Capabilities;
 use super::collection::CollectionQuery;
 use super::resource::Resource;
 use super::value::ValueKind;
+use column_type::ColumnType;
 use context::{Context, Mapping};
 use in_memory_finish::InMemoryFinish;
 use sea_query::Expr;
@@ -83,6 +85,7 @@ impl<T: Resource> SqlTable<T> {
                 columns: HashMap::new(),
                 folded: HashMap::new(),
                 storage: HashMap::new(),
+                types: HashMap::new(),
                 expressions: HashMap::new(),
                 scope: Vec::new(),
             },
@@ -118,6 +121,15 @@ impl<T: Resource> SqlTable<T> {
     #[must_use]
     pub fn stored_as(mut self, path: impl Into<String>, storage: Storage) -> Self {
         self.mapping.storage.insert(path.into(), storage);
+        self
+    }
+
+    /// Sets the PostgreSQL type of a column, if the field's type suggests another one: an enum, `uuid`, `citext` or any
+    /// other type that is converted to text and back; an array, `text[]`, for a list; `timestamp`, in UTC, for an
+    /// instant. A UUID is compared with its usual spelling in small letters.
+    #[must_use]
+    pub fn column_type(mut self, path: impl Into<String>, name: &str) -> Self {
+        self.mapping.types.insert(path.into(), ColumnType::of(name));
         self
     }
 
@@ -196,6 +208,7 @@ impl<T: Resource> SqlTable<T> {
         let mut problems = Vec::new();
         let paths = [&mapping.columns, &mapping.folded].into_iter().flat_map(HashMap::keys);
         let paths = paths.chain(mapping.storage.keys()).chain(mapping.expressions.keys());
+        let paths = paths.chain(mapping.types.keys());
         for path in paths {
             if table.index_of(path).is_none() {
                 problems.push(format!("`{}` has no field `{path}`", table.name()));
@@ -206,6 +219,9 @@ impl<T: Resource> SqlTable<T> {
             if table.index_of(path).is_some_and(|place| !searched(place)) {
                 problems.push(format!("`{path}` has a search column and is not marked `search`"));
             }
+        }
+        for path in mapping.types.keys().filter(|_| mapping.dialect == Dialect::Sqlite) {
+            problems.push(format!("`{path}` has a `column_type`, which is for PostgreSQL"));
         }
         for (path, storage) in &mapping.storage {
             let kind = table.index_of(path).and_then(|place| table.field(place)).map(|it| it.kind);

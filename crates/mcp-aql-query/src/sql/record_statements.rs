@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use mcp_aql_core::error::OperationError;
 
+use super::column_type::ColumnType;
 use super::context::Context;
 use super::dialect::{Dialect, Form, Operand, function};
 use super::layout::{Columns, Layout};
@@ -83,6 +84,11 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
             delete.and_where(condition);
         }
         Statement::of(context.dialect(), &delete)
+    }
+
+    /// Whether records are identified by UUIDs.
+    pub(super) fn has_uuids(&self) -> bool {
+        matches!(self.mapping.types.get(R::ID.name), Some(ColumnType::Uuid))
     }
 
     /// The statement that counts the tables with the highest numbers of deleted records, which SQLite keeps for
@@ -182,10 +188,9 @@ fn conditions<R: Record>(context: &Context<'_>, id: &R::Id) -> Result<Vec<Expr>,
         ValueKind::Integer => Scalar::Int(text.parse().map_err(|_| unmapped())?),
         _ => Scalar::from(text),
     };
-    let same = match source.operand(context.dialect(), &value) {
-        Operand::Exact(operand) => source.same(context.dialect()).eq(operand),
-        // The column cannot contain this value.
-        _ => super::dialect::truth(false),
+    let same = match source.equal(context.dialect(), &value) {
+        Some(operand) => source.same(context.dialect()).eq(operand),
+        None => super::dialect::truth(false),
     };
     Ok(context.scope().chain([same]).collect())
 }
@@ -233,7 +238,12 @@ fn write(
         return Ok(());
     }
     let column = Alias::new(column_name(context, path));
-    columns.push((column, stored(context, info, value)?));
+    let written = stored(context, info, value)?;
+    let written = match context.mapping.types.get(path) {
+        Some(kind) if !value.is_null() => kind.write(written),
+        _ => written,
+    };
+    columns.push((column, written));
     if let Some(column) = context.mapping.folded.get(path) {
         columns.push((Alias::new(column), folded(value)));
     }

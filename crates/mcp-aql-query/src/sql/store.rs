@@ -8,6 +8,7 @@ use std::sync::Arc;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::operation::Context;
 use mcp_aql_core::paging::Page;
+use mcp_aql_core::vocab::new_uuid;
 use serde::de::DeserializeOwned;
 
 use super::{SqlError, SqlRecord, SqlTable, SqlValue, Statement};
@@ -91,7 +92,8 @@ impl From<DatabaseError> for OperationError {
 ///
 /// A new record is numbered by the sequence of its column in PostgreSQL (`bigserial`, `GENERATED … AS IDENTITY`), and
 /// after the highest number in SQLite. There, a column with `AUTOINCREMENT` gives no number twice; without it, the
-/// number of a deleted record may be given again. A `String` gets a random identifier.
+/// number of a deleted record may be given again. A `String` gets a random identifier, which is a UUID if the
+/// [type of the column](SqlTable::column_type) is `uuid`.
 pub struct SqlStore<R: 'static, D> {
     table: Arc<SqlTable<R>>,
     database: D,
@@ -207,6 +209,28 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
     }
 }
 
+impl<R: Record<Id: NewId> + DeserializeOwned, D: Database> SqlStore<R, D> {
+    /// Makes the identifier of a new record.
+    async fn new_id(&self, transaction: &mut D::Transaction) -> Result<R::Id, OperationError> {
+        if self.table.has_uuids() {
+            return serde_json::from_value(new_uuid().into()).map_err(OperationError::internal);
+        }
+        let has_sequences = match self.table.count_of_sequences().map_err(internal)? {
+            Some(statement) => first_number(&transaction.run(statement).await?) == Some(1),
+            None => false,
+        };
+        let number = match self.table.next_number(has_sequences).map_err(internal)? {
+            Some(statement) => first_number(&transaction.run(statement).await?),
+            None => None,
+        };
+        match number {
+            Some(number) => Ok(R::Id::from_number(R::NAMES.singular, number)),
+            None => R::Id::random(R::NAMES.singular)
+                .ok_or_else(|| OperationError::internal("the table gives a new record no number")),
+        }
+    }
+}
+
 impl<R, D: Database> SqlStore<R, D> {
     /// Runs the further statements of a change.
     async fn run_further(
@@ -242,21 +266,8 @@ where
         after: impl FnOnce(&R) -> Result<(), OperationError> + Send,
     ) -> Result<R, OperationError> {
         let mut transaction = self.database.begin(Access::Write).await?;
-        let has_sequences = match self.table.count_of_sequences().map_err(internal)? {
-            Some(statement) => first_number(&transaction.run(statement).await?) == Some(1),
-            None => false,
-        };
-        let number = match self.table.next_number(has_sequences).map_err(internal)? {
-            Some(statement) => first_number(&transaction.run(statement).await?),
-            None => None,
-        };
         let singular = R::NAMES.singular;
-        let id = match number {
-            Some(number) => R::Id::from_number(singular, number),
-            None => R::Id::random(singular).ok_or_else(|| {
-                OperationError::internal("the table gives a new record no number")
-            })?,
-        };
+        let id = self.new_id(&mut transaction).await?;
         let record = make(id)?;
         let statement = self.table.insert_record(&record).map_err(internal)?;
         match transaction.run(statement).await {

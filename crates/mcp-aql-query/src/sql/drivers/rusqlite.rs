@@ -1,10 +1,12 @@
 //! SQLite through `rusqlite`.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
+use mcp_aql_core::Error;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
-use rusqlite::{Connection, ErrorCode, params_from_iter};
+use rusqlite::{Connection, ErrorCode, OpenFlags, params_from_iter};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::task::spawn_blocking;
 
@@ -20,6 +22,16 @@ pub struct RusqliteDatabase {
 }
 
 impl RusqliteDatabase {
+    /// Opens a file, which must exist.
+    ///
+    /// # Errors
+    /// If the file cannot be opened.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let flags = OpenFlags::default() & !OpenFlags::SQLITE_OPEN_CREATE;
+        let connection = Connection::open_with_flags(path, flags).map_err(Error::other)?;
+        Ok(Self::new(connection))
+    }
+
     /// Uses a connection.
     pub fn new(connection: Connection) -> Self {
         Self { connection: Arc::new(Mutex::new(connection)) }

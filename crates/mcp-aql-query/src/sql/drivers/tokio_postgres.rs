@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use deadpool_postgres::{Object, Pool};
+use deadpool_postgres::{Manager, Object, Pool};
+use mcp_aql_core::Error;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -15,6 +16,19 @@ pub struct PostgresDatabase {
 }
 
 impl PostgresDatabase {
+    /// Connects to a database, `postgres://user:password@host/database`, without TLS. The pool has four connections for
+    /// each processor. [`new`](Self::new) uses a pool of your own, with other limits and with TLS.
+    ///
+    /// # Errors
+    /// If the URL is malformed, or the first connection fails.
+    pub async fn connect(url: &str) -> Result<Self, Error> {
+        let config = url.parse().map_err(Error::other)?;
+        let manager = Manager::new(config, tokio_postgres::NoTls);
+        let pool = Pool::builder(manager).build().map_err(Error::other)?;
+        drop(pool.get().await.map_err(Error::other)?);
+        Ok(Self { pool })
+    }
+
     /// Uses the connections of a pool.
     pub const fn new(pool: Pool) -> Self {
         Self { pool }
