@@ -128,6 +128,15 @@ pub async fn pool_with_schema() -> Option<deadpool_postgres::Pool> {
     Some(deadpool_postgres::Pool::builder(manager).max_size(4).build().unwrap())
 }
 
+/// Creates an empty database, and returns how to connect to it.
+pub async fn new_database() -> Option<String> {
+    let client = connect().await?;
+    let name = format!("d_{}", new_name());
+    client.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
+    let address = std::env::var("MCP_AQL_TEST_POSTGRES").unwrap();
+    Some(format!("{address} dbname={name}"))
+}
+
 /// A name that no other test has.
 fn new_name() -> String {
     use std::sync::atomic::{AtomicU64, Ordering};

@@ -394,7 +394,8 @@ async fn further_statements_are_part_of_the_change() {
     if let Some(pool) = postgres::pool_with_schema().await {
         let client = pool.get().await.unwrap();
         client.batch_execute(HISTORY).await.unwrap();
-        let parcel = "CREATE TABLE parcel (parcel_id bigserial PRIMARY KEY, town text NOT NULL)";
+        let parcel = "CREATE TABLE parcel (
+            parcel_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, town text NOT NULL)";
         client.batch_execute(parcel).await.unwrap();
         let database = PostgresDatabase::new(pool.clone());
         changes_with_history(&with_history(Dialect::Postgres, database.clone()), &database).await;
@@ -490,11 +491,12 @@ async fn columns_of_other_types_are_read_compared_and_written() {
         "towns": ["Rome", "Oslo"],
         "days": [3],
         "start": "2031-05-06T07:00:00Z",
-        "price": 19.99,
+        "price": 19.991,
         "address": "10.0.0.1",
     });
     let trip = ask(&adapter, "create_trip", &params).await["trip"].clone();
     assert_eq!(trip["visit"], "planned", "{trip}");
+    assert_eq!(trip["price"], 19.99, "a reply shows what is stored");
     let id = trip["trip_id"].as_str().unwrap();
     let params = json!({ "start": "2031-05-07T07:00:00Z", "earlier_id": id });
     ask(&adapter, "create_trip", &params).await;
@@ -531,4 +533,80 @@ async fn columns_of_other_types_are_read_compared_and_written() {
     assert_eq!(related["relationships"][0]["type"], "earlier", "{related}");
     let deleted = ask(&adapter, "delete_trip", &json!({ "trip_id": id })).await;
     assert_eq!(deleted["trip"]["towns"], json!(["Rome", "Oslo"]), "{deleted}");
+}
+
+/// A label of a parcel.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations)]
+struct Label {
+    /// Number of the label.
+    #[resource(id)]
+    label_id: i64,
+    /// Parcel with the label.
+    #[resource(references = "parcel")]
+    parcel_id: i64,
+    /// Text of the label.
+    text: Option<String>,
+}
+
+/// An adapter with parcels and labels.
+fn with_labels<D: Database + Clone>(dialect: Dialect, database: &D) -> Adapter {
+    let parcels = SqlStore::<Parcel, _>::new(SqlTable::new(dialect, "parcel"), database.clone());
+    let labels = SqlStore::<Label, _>::new(SqlTable::new(dialect, "label"), database.clone());
+    Adapter::builder("post").resources((parcels, labels)).without_config().build().unwrap()
+}
+
+#[tokio::test]
+async fn what_the_database_refuses_is_refused_with_a_reason() {
+    // REQ-ERR-05, REQ-ERR-01
+    const LABEL: &str = "parcel_id bigint NOT NULL REFERENCES parcel,
+        text text NOT NULL UNIQUE CHECK (text <> 'nothing'))";
+    let connection = rusqlite::Connection::open_in_memory().unwrap();
+    let tables = format!(
+        "CREATE TABLE parcel (parcel_id INTEGER PRIMARY KEY, town TEXT NOT NULL);
+         CREATE TABLE label (label_id INTEGER PRIMARY KEY, {LABEL}"
+    );
+    connection.execute_batch(&tables).unwrap();
+    let mut adapters = vec![with_labels(Dialect::Sqlite, &RusqliteDatabase::new(connection))];
+    if let Some(pool) = postgres::pool_with_schema().await {
+        let client = pool.get().await.unwrap();
+        let tables = format!(
+            "CREATE TABLE parcel (parcel_id bigserial PRIMARY KEY, town text NOT NULL);
+             CREATE TABLE label (label_id bigserial PRIMARY KEY, {LABEL}"
+        );
+        client.batch_execute(&tables).await.unwrap();
+        adapters.push(with_labels(Dialect::Postgres, &PostgresDatabase::new(pool)));
+    }
+    for adapter in &adapters {
+        ask(adapter, "create_parcel", &json!({ "town": "Rome" })).await;
+        ask(adapter, "create_label", &json!({ "parcel_id": 1, "text": "fragile" })).await;
+        let update = |input: Value| json!({ "label_id": 1, "input": input });
+        let value = "A value of the 'label' is not allowed: compare all values with the descriptions of the parameters";
+        for (operation, params, message) in [
+            (
+                "create_label",
+                json!({ "parcel_id": 7, "text": "x" }),
+                "Parameter 'parcel_id' must be the identifier of a parcel that exists",
+            ),
+            (
+                "update_label",
+                update(json!({ "parcel_id": 7 })),
+                "Parameter 'parcel_id' must be the identifier of a parcel that exists",
+            ),
+            ("create_label", json!({ "parcel_id": 1 }), value),
+            ("update_label", update(json!({ "text": "nothing" })), value),
+            (
+                "delete_parcel",
+                json!({ "parcel_id": 1 }),
+                "Other records refer to the 'parcel': change or delete them before you delete it",
+            ),
+        ] {
+            let refused = ask(adapter, operation, &params).await;
+            assert_eq!(refused["message"], message, "{operation} {params}");
+        }
+        let twice = json!({ "parcel_id": 1, "text": "fragile" });
+        let refused = ask(adapter, "create_label", &twice).await;
+        assert_eq!(refused["code"], "CONFLICT_ALREADY_EXISTS");
+        assert_eq!(refused["message"], "Another 'label' has a value already that must be unique");
+    }
 }

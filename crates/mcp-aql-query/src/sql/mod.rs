@@ -4,6 +4,7 @@
 mod column_type;
 mod condition;
 mod context;
+mod database_error;
 mod dialect;
 #[cfg(any(feature = "rusqlite", feature = "tokio-postgres"))]
 mod drivers;
@@ -32,6 +33,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use context::Now;
+pub use database_error::DatabaseError;
 pub use dialect::{Dialect, Storage};
 #[cfg(any(feature = "rusqlite", feature = "tokio-postgres"))]
 pub use drivers::*;
@@ -40,7 +42,7 @@ pub use record::SqlRecord;
 /// The builder for custom expressions.
 pub use sea_query;
 pub use steps::Steps;
-pub use store::{Access, Database, DatabaseError, RecordChange, SqlStore, Transaction};
+pub use store::{Access, Database, RecordChange, SqlStore, Transaction};
 pub use value::{SqlValue, Statement};
 
 use mcp_aql_core::paging::Page;

@@ -35,10 +35,9 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
         locked: bool,
     ) -> Result<(Statement, RecordReader), SqlError> {
         let context = self.context(chrono::Utc::now());
-        let mut columns = Columns::default();
-        let layout = Layout::of::<R>(&context, None, &mut columns)?;
+        let (columns, reader) = RecordReader::of::<R>(&context)?;
         let mut select = Query::select();
-        select.exprs(columns.expressions).from(context.from());
+        select.exprs(columns).from(context.from());
         for condition in conditions::<R>(&context, id)? {
             select.and_where(condition);
         }
@@ -46,22 +45,36 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
             select.lock(LockType::Update);
         }
         let statement = Statement::of(context.dialect(), &select)?;
-        Ok((statement, RecordReader { layout: std::sync::Arc::new(layout) }))
+        Ok((statement, reader))
     }
 
-    /// The statement that adds a record.
-    pub(super) fn insert_record(&self, record: &R) -> Result<Statement, SqlError> {
+    /// The statement that adds a record and returns it as it is stored.
+    pub(super) fn insert_record(&self, record: &R) -> Result<(Statement, RecordReader), SqlError> {
         let context = self.context(chrono::Utc::now());
+        let (stored, reader) = RecordReader::of::<R>(&context)?;
         let (columns, values): (Vec<_>, Vec<_>) =
             written::<R>(&context, &members(record)?, None)?.into_iter().unzip();
         let mut insert = Query::insert();
         insert.into_table(context.from()).columns(columns);
         insert.values(values).map_err(|_| SqlError::Unfinished)?;
-        Statement::of(context.dialect(), &insert)
+        insert.returning(Query::returning().exprs(stored));
+        let mut statement = Statement::of(context.dialect(), &insert)?;
+        if context.dialect() == Dialect::Postgres
+            && let Some(at) = place_of_values(&statement.sql)
+        {
+            // A column that is `GENERATED ALWAYS AS IDENTITY` accepts its own next number only like this.
+            statement.sql.insert_str(at, " OVERRIDING SYSTEM VALUE");
+        }
+        Ok((statement, reader))
     }
 
-    /// The statement that writes the changed columns of a record, or `None` if nothing has changed.
-    pub(super) fn update_record(&self, old: &R, new: &R) -> Result<Option<Statement>, SqlError> {
+    /// The statement that writes the changed columns of a record and returns it as it is stored, or `None` if nothing
+    /// has changed.
+    pub(super) fn update_record(
+        &self,
+        old: &R,
+        new: &R,
+    ) -> Result<Option<(Statement, RecordReader)>, SqlError> {
         let context = self.context(chrono::Utc::now());
         let changed = written::<R>(&context, &members(new)?, Some(&members(old)?))?;
         if changed.is_empty() {
@@ -72,7 +85,9 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
         for condition in conditions::<R>(&context, old.id())? {
             update.and_where(condition);
         }
-        Statement::of(context.dialect(), &update).map(Some)
+        let (stored, reader) = RecordReader::of::<R>(&context)?;
+        update.returning(Query::returning().exprs(stored));
+        Ok(Some((Statement::of(context.dialect(), &update)?, reader)))
     }
 
     /// The statement that deletes a record.
@@ -150,6 +165,13 @@ pub(super) struct RecordReader {
 }
 
 impl RecordReader {
+    /// Returns the columns of a record, and their conversion.
+    fn of<R: Record>(context: &Context<'_>) -> Result<(Vec<Expr>, Self), SqlError> {
+        let mut columns = Columns::default();
+        let layout = std::sync::Arc::new(Layout::of::<R>(context, None, &mut columns)?);
+        Ok((columns.expressions, Self { layout }))
+    }
+
     /// Converts the only row of a statement.
     pub(super) fn read<R: DeserializeOwned>(
         &self,
@@ -324,7 +346,29 @@ fn written_operand(operand: Operand) -> Option<Expr> {
     }
 }
 
+/// The end of the list of columns in a statement that inserts. A name in quotation marks may contain anything.
+fn place_of_values(sql: &str) -> Option<usize> {
+    let mut is_quoted = false;
+    sql.char_indices().find_map(|(at, letter)| {
+        is_quoted ^= letter == '"';
+        let rest = sql.get(at..).filter(|_| !is_quoted)?;
+        rest.starts_with(" VALUES ").then_some(at)
+    })
+}
+
 /// A name in quotation marks.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place_of_values;
+
+    #[test]
+    fn the_values_follow_the_columns() {
+        let sql = "INSERT INTO \"t\" (\"a) VALUES (\"\"b\") VALUES ($1)";
+        assert_eq!(place_of_values(sql), sql.rfind(" VALUES "));
+        assert_eq!(place_of_values("SELECT 1"), None);
+    }
 }

@@ -1,6 +1,5 @@
 //! A store in a database.
 
-use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -11,6 +10,7 @@ use mcp_aql_core::paging::Page;
 use mcp_aql_core::vocab::new_uuid;
 use serde::de::DeserializeOwned;
 
+use super::database_error::DatabaseError;
 use super::{SqlError, SqlRecord, SqlTable, SqlValue, Statement};
 use crate::collection::CollectionQuery;
 use crate::records::{NewId, Record, ResourceStore};
@@ -59,30 +59,6 @@ pub trait Transaction: Send {
     /// # Errors
     /// The error of the driver.
     fn commit(self) -> impl Future<Output = Result<(), DatabaseError>> + Send;
-}
-
-/// An error of a database.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum DatabaseError {
-    /// A unique column has the value already.
-    Unique(Box<dyn Error + Send + Sync>),
-    /// Any other error, which callers see as `INTERNAL_ERROR`.
-    Other(Box<dyn Error + Send + Sync>),
-}
-
-impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for DatabaseError {
-    fn from(error: E) -> Self {
-        Self::Other(error.into())
-    }
-}
-
-impl From<DatabaseError> for OperationError {
-    fn from(error: DatabaseError) -> Self {
-        match error {
-            DatabaseError::Unique(cause) | DatabaseError::Other(cause) => Self::internal(cause),
-        }
-    }
 }
 
 /// Records in a table of SQLite or PostgreSQL.
@@ -266,23 +242,15 @@ where
         after: impl FnOnce(&R) -> Result<(), OperationError> + Send,
     ) -> Result<R, OperationError> {
         let mut transaction = self.database.begin(Access::Write).await?;
-        let singular = R::NAMES.singular;
         let id = self.new_id(&mut transaction).await?;
         let record = make(id)?;
-        let statement = self.table.insert_record(&record).map_err(internal)?;
-        match transaction.run(statement).await {
-            Err(DatabaseError::Unique(cause)) => {
-                Err(OperationError::already_exists(singular, record.id()).with_cause(cause))
-            }
-            result => {
-                result?;
-                let change = RecordChange::Created(&record);
-                self.run_further(&mut transaction, context, change).await?;
-                after(&record)?;
-                transaction.commit().await?;
-                Ok(record)
-            }
-        }
+        let (statement, reader) = self.table.insert_record(&record).map_err(internal)?;
+        let rows = transaction.run(statement).await.map_err(DatabaseError::refusing::<R>)?;
+        let record = reader.read(rows).map_err(internal)?.unwrap_or(record);
+        self.run_further(&mut transaction, context, RecordChange::Created(&record)).await?;
+        after(&record)?;
+        transaction.commit().await.map_err(DatabaseError::refusing::<R>)?;
+        Ok(record)
     }
 
     async fn get(&self, _context: &Context, id: &R::Id) -> Result<Option<R>, OperationError> {
@@ -320,19 +288,16 @@ where
         };
         let mut record = old.clone();
         change(&mut record)?;
-        if let Some(statement) = self.table.update_record(&old, &record).map_err(internal)? {
-            match transaction.run(statement).await {
-                Err(DatabaseError::Unique(cause)) => {
-                    let error = OperationError::already_exists(R::NAMES.singular, record.id());
-                    return Err(error.with_cause(cause));
-                }
-                result => result?,
-            };
+        if let Some((statement, reader)) =
+            self.table.update_record(&old, &record).map_err(internal)?
+        {
+            let rows = transaction.run(statement).await.map_err(DatabaseError::refusing::<R>)?;
+            record = reader.read(rows).map_err(internal)?.unwrap_or(record);
         }
         let change = RecordChange::Updated { old: &old, new: &record };
         self.run_further(&mut transaction, context, change).await?;
         after(&record)?;
-        transaction.commit().await?;
+        transaction.commit().await.map_err(DatabaseError::refusing::<R>)?;
         Ok(Some(record))
     }
 
@@ -349,10 +314,11 @@ where
         };
         check(&record)?;
         let statement = self.table.delete_record(id).map_err(internal)?;
-        transaction.run(statement).await?;
+        let result = transaction.run(statement).await;
+        result.map_err(|error| error.refusing_deletion(&record))?;
         self.run_further(&mut transaction, context, RecordChange::Deleted(&record)).await?;
         after(&record)?;
-        transaction.commit().await?;
+        transaction.commit().await.map_err(|error| error.refusing_deletion(&record))?;
         Ok(Some(record))
     }
 }

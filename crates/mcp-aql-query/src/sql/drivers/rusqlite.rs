@@ -81,7 +81,7 @@ struct Open {
 
 impl Open {
     fn commit(mut self) -> Result<(), DatabaseError> {
-        self.connection.execute_batch("COMMIT")?;
+        self.connection.execute_batch("COMMIT").map_err(failure)?;
         self.is_over = true;
         Ok(())
     }
@@ -147,16 +147,29 @@ fn run(
 }
 
 fn failure(error: rusqlite::Error) -> DatabaseError {
-    let is_unique = matches!(
-        &error,
+    let code = match &error {
         rusqlite::Error::SqliteFailure(failure, _)
-            if failure.code == ErrorCode::ConstraintViolation
-                && [UNIQUE, PRIMARY_KEY].contains(&failure.extended_code)
-    );
-    if is_unique { DatabaseError::Unique(error.into()) } else { error.into() }
+            if failure.code == ErrorCode::ConstraintViolation =>
+        {
+            failure.extended_code
+        }
+        _ => return error.into(),
+    };
+    match code {
+        UNIQUE | PRIMARY_KEY => DatabaseError::Unique(error.into()),
+        FOREIGN_KEY => DatabaseError::Reference(error.into()),
+        CHECK | NOT_NULL => DatabaseError::Value(error.into()),
+        _ => error.into(),
+    }
 }
 
-/// `SQLITE_CONSTRAINT_UNIQUE`
-const UNIQUE: i32 = 2_067;
+/// `SQLITE_CONSTRAINT_CHECK`
+const CHECK: i32 = 275;
+/// `SQLITE_CONSTRAINT_FOREIGNKEY`
+const FOREIGN_KEY: i32 = 787;
+/// `SQLITE_CONSTRAINT_NOTNULL`
+const NOT_NULL: i32 = 1_299;
 /// `SQLITE_CONSTRAINT_PRIMARYKEY`
 const PRIMARY_KEY: i32 = 1_555;
+/// `SQLITE_CONSTRAINT_UNIQUE`
+const UNIQUE: i32 = 2_067;

@@ -123,9 +123,20 @@ fn read(row: &tokio_postgres::Row) -> Result<Vec<SqlValue>, DatabaseError> {
 }
 
 fn failure(error: tokio_postgres::Error) -> DatabaseError {
-    if error.code() == Some(&SqlState::UNIQUE_VIOLATION) {
-        DatabaseError::Unique(error.into())
-    } else {
-        error.into()
+    match error.code() {
+        Some(&SqlState::UNIQUE_VIOLATION) => DatabaseError::Unique(error.into()),
+        Some(&SqlState::FOREIGN_KEY_VIOLATION | &SqlState::RESTRICT_VIOLATION) => {
+            DatabaseError::Reference(error.into())
+        }
+        Some(
+            &SqlState::CHECK_VIOLATION
+            | &SqlState::NOT_NULL_VIOLATION
+            | &SqlState::STRING_DATA_RIGHT_TRUNCATION
+            | &SqlState::NUMERIC_VALUE_OUT_OF_RANGE
+            | &SqlState::INVALID_TEXT_REPRESENTATION
+            | &SqlState::INVALID_DATETIME_FORMAT
+            | &SqlState::DATETIME_FIELD_OVERFLOW,
+        ) => DatabaseError::Value(error.into()),
+        _ => error.into(),
     }
 }

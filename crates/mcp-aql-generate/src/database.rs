@@ -1,0 +1,169 @@
+//! The databases, and the way from a URL to a source file.
+
+use std::fmt;
+
+use crate::render;
+use crate::resource::Resource;
+use crate::table::Table;
+use crate::{postgres, sqlite};
+
+/// The number of tables that one adapter can have.
+const MAX_TABLES: usize = 16;
+
+/// A database, by its URL.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Database {
+    /// `postgres://user:password@host/database`.
+    Postgres(String),
+    /// `sqlite:shop.db`, with the path of a file.
+    Sqlite(String),
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A URL may contain a password.
+        formatter.write_str(match self {
+            Self::Postgres(_) => "Postgres",
+            Self::Sqlite(_) => "Sqlite",
+        })
+    }
+}
+
+impl std::str::FromStr for Database {
+    type Err = Error;
+
+    fn from_str(url: &str) -> Result<Self, Error> {
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            return Ok(Self::Postgres(url.to_owned()));
+        }
+        let path = url.strip_prefix("sqlite:").map(|rest| rest.strip_prefix("//").unwrap_or(rest));
+        match path {
+            Some(path) if !path.is_empty() => Ok(Self::Sqlite(path.to_owned())),
+            _ => Err(Error::Url),
+        }
+    }
+}
+
+/// What to generate.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The database.
+    pub database: Database,
+    /// The schema of the tables in PostgreSQL; `None` stands for `public`.
+    pub schema: Option<String>,
+    /// The tables; if empty, all of the schema.
+    pub tables: Vec<String>,
+    /// The name of the adapter.
+    pub name: String,
+}
+
+/// An error of reading a database, or of its tables.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The URL is neither one of PostgreSQL nor one of SQLite.
+    #[error("the database is a URL: write postgres://user@host/database or sqlite:file.db")]
+    Url,
+    /// PostgreSQL cannot be read.
+    #[error("PostgreSQL: {}", with_causes(.0))]
+    Postgres(#[from] tokio_postgres::Error),
+    /// SQLite cannot be read.
+    #[error("SQLite: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// A requested table does not exist.
+    #[error("there is no table '{table}': the tables are {}", .known.join(", "))]
+    NoTable {
+        /// The requested name.
+        table: String,
+        /// The tables that exist.
+        known: Vec<String>,
+    },
+    /// The schema has no tables.
+    #[error("there are no tables")]
+    NoTables,
+    /// There are more tables than one adapter can have.
+    #[error("there are {0} tables, and an adapter has at most {MAX_TABLES}: choose with --tables")]
+    TooMany(usize),
+    /// No requested table can be a resource.
+    #[error("no table can be a resource:\n{}", .0.join("\n"))]
+    NoResource(Vec<String>),
+    /// Two tables have the same name in Rust.
+    #[error("'{0}' and '{1}' would have the same name in Rust: choose one of them with --tables")]
+    SameName(String, String),
+}
+
+fn with_causes(error: &tokio_postgres::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}
+
+/// The generated source, and remarks about tables and columns that it leaves out.
+#[derive(Debug, Clone)]
+pub struct Generated {
+    /// A complete `main.rs`.
+    pub source: String,
+    /// What is missing, one sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// Reads the tables and writes the source of an adapter.
+///
+/// # Errors
+/// If the database cannot be read, a requested table does not exist, or no table can be a resource.
+pub async fn generate(request: &Request) -> Result<Generated, Error> {
+    let tables = match &request.database {
+        Database::Postgres(url) => {
+            let schema = request.schema.as_deref().unwrap_or("public");
+            postgres::tables(url, schema, &request.tables).await?
+        }
+        Database::Sqlite(path) => sqlite::tables(path, &request.tables)?,
+    };
+    write(request, &tables)
+}
+
+fn write(request: &Request, tables: &[Table]) -> Result<Generated, Error> {
+    let mut resources: Vec<Resource> = Vec::new();
+    let mut remarks = Vec::new();
+    for table in tables {
+        match Resource::of(table, tables) {
+            Ok(resource) => {
+                let same = |other: &&Resource| other.type_name == resource.type_name;
+                if let Some(other) = resources.iter().find(same) {
+                    return Err(Error::SameName(other.table.clone(), resource.table));
+                }
+                remarks.extend(resource.remarks.iter().cloned());
+                resources.push(resource);
+            }
+            Err(remark) => remarks.push(remark),
+        }
+    }
+    if resources.is_empty() {
+        return Err(Error::NoResource(remarks));
+    }
+    if resources.len() > MAX_TABLES {
+        return Err(Error::TooMany(resources.len()));
+    }
+    let source = render::source(request, &resources);
+    Ok(Generated { source, remarks })
+}
+
+/// Selects the requested tables among those that exist.
+pub(crate) fn selected(known: Vec<String>, wanted: &[String]) -> Result<Vec<String>, Error> {
+    if known.is_empty() {
+        return Err(Error::NoTables);
+    }
+    if wanted.is_empty() {
+        return Ok(known);
+    }
+    for table in wanted {
+        if !known.contains(table) {
+            return Err(Error::NoTable { table: table.clone(), known });
+        }
+    }
+    Ok(wanted.to_vec())
+}

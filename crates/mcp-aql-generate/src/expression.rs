@@ -1,0 +1,291 @@
+//! Reads CHECK constraints and defaults.
+
+use serde_json::Value as Json;
+use sqlparser::ast::{BinaryOperator, Expr, FunctionArguments, InTarget, UnaryOperator, Value};
+use sqlparser::dialect::GenericDialect;
+use sqlparser::parser::Parser;
+
+/// A condition that a CHECK constraint sets for one column.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Check {
+    pub(crate) column: String,
+    pub(crate) rule: Rule,
+}
+
+/// The condition.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Rule {
+    /// At least this number, or above it.
+    Minimum {
+        bound: f64,
+        is_strict: bool,
+    },
+    /// At most this number, or below it.
+    Maximum {
+        bound: f64,
+        is_strict: bool,
+    },
+    MinLength(u32),
+    MaxLength(u32),
+    /// One of these texts.
+    OneOf(Vec<String>),
+}
+
+/// The default of a column.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Default {
+    Value(Json),
+    /// The time of the change.
+    Now,
+    /// The day of the change.
+    Today,
+    /// An expression that only the database knows.
+    Other,
+}
+
+fn parsed(sql: &str) -> Option<Expr> {
+    Parser::new(&GenericDialect {}).try_with_sql(sql).ok()?.parse_expr().ok()
+}
+
+/// Returns the conditions of a CHECK constraint, if all of them are known.
+pub(crate) fn checks(sql: &str) -> Option<Vec<Check>> {
+    let mut found = Vec::new();
+    conditions(&parsed(sql)?, &mut found)?;
+    Some(found)
+}
+
+fn conditions(expression: &Expr, found: &mut Vec<Check>) -> Option<()> {
+    match bare(expression) {
+        Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+            conditions(left, found)?;
+            conditions(right, found)
+        }
+        Expr::BinaryOp { left, op, right } => comparison(left, op, right, found),
+        Expr::Between { expr, negated: false, low, high } => {
+            comparison(expr, &BinaryOperator::GtEq, low, found)?;
+            comparison(expr, &BinaryOperator::LtEq, high, found)
+        }
+        Expr::In { expr, target: InTarget::List(list), negated: false, .. } => {
+            one_of(expr, list, found)
+        }
+        Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } => match bare(right) {
+            Expr::Array(array) => one_of(left, &array.elem, found),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn one_of(expression: &Expr, list: &[Expr], found: &mut Vec<Check>) -> Option<()> {
+    let values = list.iter().map(|value| match literal(value)? {
+        Json::String(text) => Some(text),
+        _ => None,
+    });
+    let rule = Rule::OneOf(values.collect::<Option<_>>()?);
+    found.push(Check { column: column(expression)?, rule });
+    Some(())
+}
+
+fn comparison(
+    left: &Expr,
+    operator: &BinaryOperator,
+    right: &Expr,
+    found: &mut Vec<Check>,
+) -> Option<()> {
+    let mirrored = match operator {
+        BinaryOperator::Lt => BinaryOperator::Gt,
+        BinaryOperator::LtEq => BinaryOperator::GtEq,
+        BinaryOperator::Gt => BinaryOperator::Lt,
+        BinaryOperator::GtEq => BinaryOperator::LtEq,
+        other => other.clone(),
+    };
+    let (subject, operator, value) = match (literal(left), literal(right)) {
+        (None, Some(value)) => (left, operator, value),
+        (Some(value), None) => (right, &mirrored, value),
+        _ => return None,
+    };
+    let (column, rule) = match (column(subject), measured(subject), value) {
+        (Some(column), _, Json::Number(bound)) => (column, bound_of(operator, bound.as_f64()?)?),
+        (Some(column), _, Json::String(text))
+            if text.is_empty() && *operator == BinaryOperator::NotEq =>
+        {
+            (column, Rule::MinLength(1))
+        }
+        (None, Some(column), Json::Number(length)) => {
+            let length = u32::try_from(length.as_u64()?).ok()?;
+            (column, length_of(operator, length)?)
+        }
+        _ => return None,
+    };
+    found.push(Check { column, rule });
+    Some(())
+}
+
+fn bound_of(operator: &BinaryOperator, bound: f64) -> Option<Rule> {
+    Some(match operator {
+        BinaryOperator::Gt => Rule::Minimum { bound, is_strict: true },
+        BinaryOperator::GtEq => Rule::Minimum { bound, is_strict: false },
+        BinaryOperator::Lt => Rule::Maximum { bound, is_strict: true },
+        BinaryOperator::LtEq => Rule::Maximum { bound, is_strict: false },
+        _ => return None,
+    })
+}
+
+fn length_of(operator: &BinaryOperator, length: u32) -> Option<Rule> {
+    Some(match operator {
+        BinaryOperator::Gt => Rule::MinLength(length.checked_add(1)?),
+        BinaryOperator::GtEq => Rule::MinLength(length),
+        BinaryOperator::Lt => Rule::MaxLength(length.checked_sub(1)?),
+        BinaryOperator::LtEq => Rule::MaxLength(length),
+        _ => return None,
+    })
+}
+
+/// An expression without parentheses and conversions around it.
+fn bare(mut expression: &Expr) -> &Expr {
+    while let Expr::Nested(inner) | Expr::Cast { expr: inner, .. } = expression {
+        expression = inner;
+    }
+    expression
+}
+
+/// The name of the column, if the expression is one.
+fn column(expression: &Expr) -> Option<String> {
+    match bare(expression) {
+        Expr::Identifier(name) => Some(name.value.clone()),
+        Expr::CompoundIdentifier(names) => names.last().map(|name| name.value.clone()),
+        _ => None,
+    }
+}
+
+/// The column whose characters the expression counts.
+fn measured(expression: &Expr) -> Option<String> {
+    let Expr::Function(function) = bare(expression) else { return None };
+    let name = function.name.to_string().to_lowercase();
+    if !["length", "char_length", "character_length"].contains(&name.as_str()) {
+        return None;
+    }
+    let FunctionArguments::List(list) = &function.args else { return None };
+    match list.args.as_slice() {
+        [sqlparser::ast::FunctionArg::Unnamed(sqlparser::ast::FunctionArgExpr::Expr(inner))] => {
+            column(inner)
+        }
+        _ => None,
+    }
+}
+
+/// The value of a literal.
+fn literal(expression: &Expr) -> Option<Json> {
+    match bare(expression) {
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match literal(expr)? {
+            Json::Number(number) => match number.as_i64() {
+                Some(whole) => Some(Json::from(whole.checked_neg()?)),
+                None => Some(Json::from(-number.as_f64()?)),
+            },
+            _ => None,
+        },
+        Expr::Value(value) => match &value.value {
+            Value::Number(number, _) => serde_json::from_str(number).ok(),
+            Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text) => {
+                Some(Json::from(text.as_str()))
+            }
+            Value::Boolean(value) => Some(Json::from(*value)),
+            Value::Null => Some(Json::Null),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns the default of a column.
+pub(crate) fn default(sql: &str) -> Default {
+    let text = sql.trim().to_lowercase();
+    let plain = text.trim_matches(['(', ')']);
+    if ["now", "current_timestamp", "localtimestamp"].contains(&plain)
+        || plain.starts_with("datetime('now'")
+        || plain.starts_with("statement_timestamp(")
+        || plain.starts_with("clock_timestamp(")
+    {
+        return Default::Now;
+    }
+    if plain == "current_date" || plain.starts_with("date('now'") {
+        return Default::Today;
+    }
+    match parsed(sql).as_ref().map(bare) {
+        Some(Expr::Array(array)) if array.elem.is_empty() => {
+            Default::Value(Json::Array(Vec::new()))
+        }
+        Some(expression) => literal(expression).map_or(Default::Other, Default::Value),
+        None => Default::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Check, Default, Rule, checks, default};
+
+    #[test]
+    fn checks_of_single_columns_become_rules() {
+        let minimum = |bound, is_strict| Rule::Minimum { bound, is_strict };
+        let maximum = |bound, is_strict| Rule::Maximum { bound, is_strict };
+        let texts = |texts: &[&str]| Rule::OneOf(texts.iter().map(|&text| text.into()).collect());
+        for (sql, expected) in [
+            ("(quantity > 0)", vec![("quantity", minimum(0.0, true))]),
+            (
+                "((price >= (0)::numeric) AND (price <= 99.5))",
+                vec![("price", minimum(0.0, false)), ("price", maximum(99.5, false))],
+            ),
+            (
+                "rating BETWEEN -1 AND 5",
+                vec![("rating", minimum(-1.0, false)), ("rating", maximum(5.0, false))],
+            ),
+            ("10 > \"Size\"", vec![("Size", maximum(10.0, true))]),
+            ("(name <> ''::text)", vec![("name", Rule::MinLength(1))]),
+            (
+                "length(name) > 2 and char_length((code)::text) <= 8",
+                vec![("name", Rule::MinLength(3)), ("code", Rule::MaxLength(8))],
+            ),
+            ("status IN ('open', 'it''s sent')", vec![("status", texts(&["open", "it's sent"]))]),
+            (
+                "((status)::text = ANY ((ARRAY['a'::character varying, 'b'::character varying])::text[]))",
+                vec![("status", texts(&["a", "b"]))],
+            ),
+        ] {
+            let expected = expected
+                .into_iter()
+                .map(|(column, rule)| Check { column: column.to_owned(), rule })
+                .collect();
+            assert_eq!(checks(sql), Some(expected), "{sql}");
+        }
+        for sql in
+            ["a < b", "a = 1 OR a = 2", "a NOT IN ('x')", "lower(a) = a", "", "a >", "a <> 'x'"]
+        {
+            assert_eq!(checks(sql), None, "{sql}");
+        }
+    }
+
+    #[test]
+    fn defaults_are_values_or_times() {
+        for (sql, expected) in [
+            ("'open'::order_status", Default::Value(json!("open"))),
+            ("'it''s'", Default::Value(json!("it's"))),
+            ("0", Default::Value(json!(0))),
+            ("'-1'::integer", Default::Value(json!("-1"))),
+            ("(- 1.5)", Default::Value(json!(-1.5))),
+            ("true", Default::Value(json!(true))),
+            ("NULL", Default::Value(json!(null))),
+            ("ARRAY[]::text[]", Default::Value(json!([]))),
+            ("now()", Default::Now),
+            ("CURRENT_TIMESTAMP", Default::Now),
+            ("(datetime('now'))", Default::Now),
+            ("CURRENT_DATE", Default::Today),
+            ("nextval('orders_id_seq'::regclass)", Default::Other),
+            ("gen_random_uuid()", Default::Other),
+            ("((", Default::Other),
+        ] {
+            assert_eq!(default(sql), expected, "{sql}");
+        }
+    }
+}

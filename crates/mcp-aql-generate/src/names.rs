@@ -1,0 +1,134 @@
+//! Names of tables and columns as names in Rust.
+
+use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
+
+/// Words whose singular follows no rule.
+const IRREGULAR: [(&str, &str); 6] = [
+    ("people", "person"),
+    ("children", "child"),
+    ("men", "man"),
+    ("women", "woman"),
+    ("mice", "mouse"),
+    ("feet", "foot"),
+];
+
+/// Words that end in `s` and are singular.
+const SINGULAR_ENDS: [&str; 3] = ["ss", "us", "is"];
+
+/// Returns the singular of a name in snake_case, whose last word is the noun.
+pub(crate) fn singular_of(plural: &str) -> String {
+    let (before, noun) = match plural.rfind('_') {
+        Some(at) => plural.split_at(at + 1),
+        None => ("", plural),
+    };
+    if let Some((_, singular)) = IRREGULAR.iter().find(|(plural, _)| *plural == noun) {
+        return format!("{before}{singular}");
+    }
+    let kept = SINGULAR_ENDS.iter().any(|end| noun.ends_with(end));
+    let singular = if kept || noun.len() < 3 {
+        noun.to_owned()
+    } else if let Some(stem) = noun.strip_suffix("ies").filter(|stem| stem.len() > 1) {
+        format!("{stem}y")
+    } else if let Some(stem) = noun.strip_suffix("es").filter(|stem| hisses(stem)) {
+        stem.to_owned()
+    } else {
+        noun.strip_suffix('s').unwrap_or(noun).to_owned()
+    };
+    format!("{before}{singular}")
+}
+
+fn hisses(stem: &str) -> bool {
+    ["ss", "x", "ch", "sh", "zz", "tus", "rus", "bus"].iter().any(|end| stem.ends_with(end))
+}
+
+/// Returns a name in snake_case that starts with a letter.
+pub(crate) fn snake(name: &str) -> String {
+    public(name.to_snake_case())
+}
+
+/// Returns a name in CamelCase that starts with a letter.
+pub(crate) fn camel(name: &str) -> String {
+    let name: String =
+        name.to_upper_camel_case().chars().filter(char::is_ascii_alphanumeric).collect();
+    if name.starts_with(|first: char| first.is_ascii_alphabetic()) && name != "Self" {
+        return name;
+    }
+    format!("V{name}")
+}
+
+fn public(name: String) -> String {
+    let name: String = name.chars().filter(|it| it.is_ascii_alphanumeric() || *it == '_').collect();
+    let name = name.trim_matches('_').to_owned();
+    if name.starts_with(|first: char| first.is_ascii_lowercase()) {
+        name
+    } else {
+        format!("x{name}")
+    }
+}
+
+/// Returns a name as an identifier of Rust.
+pub(crate) fn identifier(name: &str) -> String {
+    match name {
+        "self" | "super" | "crate" => format!("{name}_"),
+        name if KEYWORDS.contains(&name) => format!("r#{name}"),
+        name => name.to_owned(),
+    }
+}
+
+/// The keywords of Rust that an identifier can be with `r#`.
+const KEYWORDS: [&str; 48] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn",
+    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let",
+    "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return",
+    "static", "struct", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use",
+    "virtual", "where", "while", "yield",
+];
+
+/// Returns a name as words that start a sentence.
+pub(crate) fn sentence(name: &str) -> String {
+    let words = snake(name).replace('_', " ");
+    let mut letters = words.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{camel, identifier, sentence, singular_of, snake};
+
+    #[test]
+    fn the_singular_of_a_table_follows_from_its_last_word() {
+        for (plural, singular) in [
+            ("orders", "order"),
+            ("order_items", "order_item"),
+            ("categories", "category"),
+            ("addresses", "address"),
+            ("boxes", "box"),
+            ("houses", "house"),
+            ("people", "person"),
+            ("status", "status"),
+            ("statuses", "status"),
+            ("order", "order"),
+            ("bus", "bus"),
+        ] {
+            assert_eq!(singular_of(plural), singular);
+        }
+    }
+
+    #[test]
+    fn names_become_names_of_rust() {
+        for (name, field, kind) in [
+            ("createdAt", "created_at", "CreatedAt"),
+            ("Order ID", "order_id", "OrderId"),
+            ("2nd_name", "x2nd_name", "V2ndName"),
+            ("größe", "gre", "Gre"),
+            ("_", "x", "V"),
+            ("self", "self", "VSelf"),
+        ] {
+            assert_eq!((snake(name).as_str(), camel(name).as_str()), (field, kind));
+        }
+        assert_eq!(identifier("type"), "r#type");
+        assert_eq!(identifier("self"), "self_");
+        assert_eq!(sentence("customer_name"), "Customer name.");
+    }
+}

@@ -1,0 +1,152 @@
+//! Reads the tables of PostgreSQL.
+
+use std::collections::BTreeMap;
+
+use tokio_postgres::{Client, NoTls, Row};
+
+use crate::database::{Error, selected};
+use crate::table::{Column, ColumnKind, Table};
+
+/// Reads the requested tables of a schema, or all.
+pub(crate) async fn tables(
+    url: &str,
+    schema: &str,
+    wanted: &[String],
+) -> Result<Vec<Table>, Error> {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+    // The task ends with the client.
+    tokio::spawn(connection);
+    let known = client.query(TABLES, &[&schema]).await?;
+    let known = known.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+    let mut tables = Vec::new();
+    for name in selected(known, wanted)? {
+        tables.push(table(&client, schema, name).await?);
+    }
+    Ok(tables)
+}
+
+const TABLES: &str =
+    "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1";
+
+/// The table with a name and its comment.
+const TABLE: &str = "SELECT c.oid, obj_description(c.oid, 'pg_class')
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = $1 AND c.relname = $2";
+
+/// The columns. A domain is described by the type below it.
+const COLUMNS: &str = "SELECT a.attname::text, format_type(t.oid, CASE WHEN t.oid = a.atttypid THEN a.atttypmod ELSE u.typtypmod END),
+        t.typtype = 'e', t.oid, NOT a.attnotnull AND NOT u.typnotnull, pg_get_expr(d.adbin, d.adrelid),
+        a.attidentity <> '' OR pg_get_serial_sequence($2, a.attname) IS NOT NULL, a.attgenerated <> '',
+        col_description(a.attrelid, a.attnum), t.typelem, e.typtype = 'e', a.attnum,
+        format_type(t.oid, NULL)
+    FROM pg_attribute a JOIN pg_type u ON u.oid = a.atttypid
+        JOIN pg_type t ON t.oid = CASE WHEN u.typtype = 'd' THEN u.typbasetype ELSE u.oid END
+        LEFT JOIN pg_type e ON e.oid = t.typelem AND t.typcategory = 'A'
+        LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+    WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum";
+
+/// The values of an enum type.
+const VALUES: &str =
+    "SELECT enumlabel::text FROM pg_enum WHERE enumtypid = $1 ORDER BY enumsortorder";
+
+/// The primary key, and foreign keys that refer to the primary key of another table by one column.
+const KEYS: &str = "SELECT k.contype = 'p', k.conkey, r.relname::text
+    FROM pg_constraint k LEFT JOIN pg_class r ON r.oid = k.confrelid
+    WHERE k.conrelid = $1 AND (k.contype = 'p' OR k.contype = 'f' AND EXISTS (
+        SELECT 1 FROM pg_index i WHERE i.indrelid = k.confrelid AND i.indisprimary
+            AND i.indnatts = 1 AND i.indkey[0] = k.confkey[1] AND array_length(k.confkey, 1) = 1))
+    ORDER BY k.conname";
+
+const CHECKS: &str = "SELECT pg_get_expr(conbin, conrelid) FROM pg_constraint
+    WHERE conrelid = $1 AND contype = 'c' ORDER BY conname";
+
+async fn table(client: &Client, schema: &str, name: String) -> Result<Table, Error> {
+    let row = client.query_one(TABLE, &[&schema, &name]).await?;
+    let (oid, comment): (u32, Option<String>) = (row.try_get(0)?, row.try_get(1)?);
+    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+    let path = format!("{}.{}", quoted(schema), quoted(&name));
+    let mut columns = Vec::new();
+    let mut numbers = BTreeMap::new();
+    for row in client.query(COLUMNS, &[&oid, &path]).await? {
+        let column = column(client, &row).await?;
+        numbers.insert(row.try_get::<_, i16>(11)?, column.name.clone());
+        columns.push(column);
+    }
+    let mut table = Table {
+        name,
+        schema: (schema != "public").then(|| schema.to_owned()),
+        comment,
+        columns,
+        ..Table::default()
+    };
+    for row in client.query(KEYS, &[&oid]).await? {
+        let key: Vec<i16> = row.try_get(1)?;
+        let names: Vec<_> = key.iter().filter_map(|number| numbers.get(number).cloned()).collect();
+        if row.try_get(0)? {
+            table.primary_key = names;
+        } else if let ([column], Some(other)) = (names.as_slice(), row.try_get(2)?) {
+            table.foreign_keys.insert(column.clone(), other);
+        }
+    }
+    for row in client.query(CHECKS, &[&oid]).await? {
+        table.checks.extend(row.try_get::<_, Option<String>>(0)?);
+    }
+    Ok(table)
+}
+
+async fn column(client: &Client, row: &Row) -> Result<Column, Error> {
+    let (name, bare): (String, String) = (row.try_get(1)?, row.try_get(12)?);
+    let values = async |oid: u32| -> Result<Vec<String>, Error> {
+        let rows = client.query(VALUES, &[&oid]).await?;
+        Ok(rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?)
+    };
+    let is_enum: bool = row.try_get(2)?;
+    let kind = if is_enum {
+        ColumnKind::Enum { name: bare, values: values(row.try_get(3)?).await? }
+    } else if let Some(entry) = bare.strip_suffix("[]") {
+        let entries = match row.try_get::<_, Option<bool>>(10)? {
+            Some(true) => {
+                let values = values(row.try_get(9)?).await?;
+                ColumnKind::Enum { name: entry.to_owned(), values }
+            }
+            _ => kind(entry, entry),
+        };
+        ColumnKind::Array { name: bare.clone(), entries: Box::new(entries) }
+    } else {
+        kind(&name, &bare)
+    };
+    Ok(Column {
+        name: row.try_get(0)?,
+        kind,
+        is_nullable: row.try_get(4)?,
+        default: row.try_get(5)?,
+        is_numbered: row.try_get(6)?,
+        is_generated: row.try_get(7)?,
+        comment: row.try_get(8)?,
+    })
+}
+
+/// The kind of a type: `character varying(80)`, and its name without the length.
+fn kind(full: &str, bare: &str) -> ColumnKind {
+    match bare {
+        "boolean" => ColumnKind::Boolean,
+        "smallint" => ColumnKind::Integer(2),
+        "integer" => ColumnKind::Integer(4),
+        "bigint" => ColumnKind::Integer(8),
+        "real" => ColumnKind::Number(4),
+        "double precision" | "numeric" => ColumnKind::Number(8),
+        "text" => ColumnKind::Text { max_length: None },
+        "character varying" | "character" => {
+            let length = full.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+            ColumnKind::Text { max_length: length.and_then(|length| length.parse().ok()) }
+        }
+        "uuid" => ColumnKind::Uuid,
+        "date" => ColumnKind::Date,
+        "timestamp with time zone" => ColumnKind::Instant,
+        "timestamp without time zone" => ColumnKind::LocalInstant,
+        "json" | "jsonb" => ColumnKind::Json,
+        "bytea" | "tsvector" | "tsquery" => ColumnKind::Unsupported(bare.to_owned()),
+        other => ColumnKind::Other(other.to_owned()),
+    }
+}

@@ -1,0 +1,306 @@
+//! Writes the source of an adapter.
+
+use std::fmt::Write as _;
+
+use heck::ToSnakeCase as _;
+
+use crate::database::{Database, Request};
+use crate::names::identifier;
+use crate::resource::{Enum, Field, Resource};
+
+/// The length of a line.
+const WIDTH: usize = 100;
+
+/// The parts that depend on the database.
+struct Target {
+    dialect: &'static str,
+    database: &'static str,
+    feature: &'static str,
+    variable: &'static str,
+    connect: &'static str,
+    example: &'static str,
+}
+
+const POSTGRES: Target = Target {
+    dialect: "Postgres",
+    database: "PostgresDatabase",
+    feature: "tokio-postgres",
+    variable: "DATABASE_URL",
+    connect: "PostgresDatabase::connect(&database).await?",
+    example: "postgres://user:password@localhost/database",
+};
+
+const SQLITE: Target = Target {
+    dialect: "Sqlite",
+    database: "RusqliteDatabase",
+    feature: "rusqlite",
+    variable: "DATABASE_FILE",
+    connect: "RusqliteDatabase::open(database)?",
+    example: "shop.db",
+};
+
+/// Writes the source of an adapter with these resources.
+pub(crate) fn source(request: &Request, resources: &[Resource]) -> String {
+    let target = match request.database {
+        Database::Postgres(_) => POSTGRES,
+        Database::Sqlite(_) => SQLITE,
+    };
+    let mut parts = vec![head(&target, resources)];
+    for resource in resources {
+        parts.push(structure(resource));
+        parts.extend(resource.enums.iter().map(enumeration));
+        parts.push(store(&target, resource));
+    }
+    parts.push(adapter(&target, &request.name, resources));
+    parts.join("\n")
+}
+
+/// Whether a type occurs among the fields.
+fn has(resources: &[Resource], name: &str) -> bool {
+    let mut fields = resources.iter().flat_map(|resource| &resource.fields);
+    fields.any(|field| {
+        let words = |text: &str| {
+            text.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == name)
+        };
+        words(&field.type_name) || field.new_value.as_deref().is_some_and(words)
+    })
+}
+
+fn head(target: &Target, resources: &[Resource]) -> String {
+    let Target { database, feature, variable, example, .. } = target;
+    let dates: Vec<_> =
+        ["DateTime", "NaiveDate", "Utc"].into_iter().filter(|name| has(resources, name)).collect();
+    let has_json = has(resources, "Value");
+    let mut crates = "tokio --features macros,rt-multi-thread".to_owned();
+    let schemars = if dates.is_empty() { "schemars" } else { "schemars --features chrono04" };
+    let mut more = Vec::new();
+    if !dates.is_empty() {
+        more.push("chrono --features serde");
+    }
+    if has_json {
+        more.push("serde_json");
+    }
+    let mut text = format!(
+        "//! An adapter for tables of a database, which `mcp-aql-generate` has written.\n\
+         //!\n\
+         //! ```console\n\
+         //! $ cargo add mcp-aql --features query,{feature}\n\
+         //! $ cargo add serde --features derive\n\
+         //! $ cargo add {schemars}\n"
+    );
+    for each in more {
+        let _ = writeln!(text, "//! $ cargo add {each}");
+    }
+    let _ = write!(
+        text,
+        "//! $ cargo add {crates}\n\
+         //! $ {variable}={example} cargo run -- introspect\n\
+         //! ```\n\
+         //!\n\
+         //! A text is searched if its field is marked `search`. Give a large table a column for it, with\n\
+         //! `SqlTable::search_column`.\n\n"
+    );
+    crates.clear();
+    match dates.as_slice() {
+        [] => {}
+        [one] => {
+            let _ = writeln!(text, "use chrono::{one};");
+        }
+        several => {
+            let _ = writeln!(text, "use chrono::{{{}}};", several.join(", "));
+        }
+    }
+    let _ = write!(
+        text,
+        "use mcp_aql::prelude::*;\n\
+         use mcp_aql::query::sql::{{Dialect, SqlTable}};\n\
+         use mcp_aql::resource::{{{database}, SqlStore}};\n\
+         use serde::{{Deserialize, Serialize}};\n"
+    );
+    if has_json {
+        text.push_str("use serde_json::Value;\n");
+    }
+    text
+}
+
+/// Writes lines of documentation.
+fn doc(text: &str, indent: &str, out: &mut String) {
+    for line in text.trim().lines() {
+        let _ = writeln!(out, "{}", format!("{indent}/// {}", line.trim()).trim_end());
+    }
+}
+
+/// Writes `#[name(items)]`, on several lines if it is long.
+fn attribute(name: &str, items: &[String], indent: &str, out: &mut String) {
+    if items.is_empty() {
+        return;
+    }
+    let line = format!("{indent}#[{name}({})]", items.join(", "));
+    if line.chars().count() <= WIDTH {
+        let _ = writeln!(out, "{line}");
+        return;
+    }
+    let _ = writeln!(out, "{indent}#[{name}(");
+    for item in items {
+        let _ = writeln!(out, "{indent}    {item},");
+    }
+    let _ = writeln!(out, "{indent})]");
+}
+
+fn structure(resource: &Resource) -> String {
+    let Resource { type_name, singular, plural, has_create, has_update, .. } = resource;
+    let mut text = String::new();
+    for remark in &resource.remarks {
+        let _ = writeln!(text, "// {remark}");
+    }
+    if !resource.remarks.is_empty() {
+        text.push('\n');
+    }
+    doc(&resource.doc, "", &mut text);
+    let mut derives: Vec<_> =
+        ["Debug", "Clone", "Serialize", "Deserialize", "JsonSchema", "Resource"].into();
+    derives.extend(has_create.then_some("CreateInput"));
+    derives.extend(has_update.then_some("UpdateInput"));
+    let derives: Vec<_> = derives.into_iter().map(str::to_owned).collect();
+    attribute("derive", &derives, "", &mut text);
+    let mut options = vec![if *has_create && *has_update {
+        "operations".to_owned()
+    } else {
+        let create = has_create.then_some("create, ").unwrap_or_default();
+        let update = has_update.then_some("update, ").unwrap_or_default();
+        format!("operations({create}get, list, {update}delete)")
+    }];
+    if singular.to_snake_case() != type_name.to_snake_case() {
+        options.push(format!("singular = \"{singular}\""));
+    }
+    if plural != singular {
+        options.push(format!("plural = \"{plural}\""));
+    }
+    attribute("resource", &options, "", &mut text);
+    let _ = writeln!(text, "struct {type_name} {{");
+    for field in &resource.fields {
+        member(field, *has_create, *has_update, &mut text);
+    }
+    text.push_str("}\n");
+    text
+}
+
+fn member(field: &Field, has_create: bool, has_update: bool, text: &mut String) {
+    const INDENT: &str = "    ";
+    doc(&field.doc, INDENT, text);
+    let mut marks = field.marks.clone();
+    if !has_create && !has_update {
+        marks.retain(|mark| mark != "read_only");
+    }
+    attribute("resource", &marks, INDENT, text);
+    if let Some(value) = field.new_value.as_ref().filter(|_| has_create) {
+        attribute("create_input", &[format!("value = {value}")], INDENT, text);
+    }
+    if field.is_empty_by_default && has_create {
+        attribute("serde", &["default".to_owned()], INDENT, text);
+    }
+    // Only inputs have constraints, and only a new record has defaults.
+    let mut params = field.params.clone();
+    params.retain(|param| has_create || has_update && !param.starts_with("default"));
+    if field.new_value.is_none() {
+        attribute("param", &params, INDENT, text);
+    }
+    let _ = writeln!(text, "{INDENT}{}: {},", field.identifier, field.type_name);
+}
+
+fn enumeration(values: &Enum) -> String {
+    let mut text = String::new();
+    doc(&values.doc, "", &mut text);
+    text.push_str(
+        "#[derive(\n    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,\n)]\n\
+         #[serde(rename_all = \"snake_case\")]\n",
+    );
+    let _ = writeln!(text, "enum {} {{", values.name);
+    for (variant, value) in &values.variants {
+        doc(&format!("The value `{value}`."), "    ", &mut text);
+        // Serde's form of a variant.
+        if variant.to_snake_case() != *value || !value.chars().all(|it| it.is_ascii_lowercase()) {
+            let _ = writeln!(text, "    #[serde(rename = {value:?})]");
+        }
+        let _ = writeln!(text, "    {variant},");
+    }
+    text.push_str("}\n");
+    text
+}
+
+/// The name of the function that returns a store.
+fn function(resource: &Resource) -> String {
+    let name = if resource.plural == "adapter" { "adapter_rows" } else { &resource.plural };
+    identifier(if name == "main" { "main_rows" } else { name })
+}
+
+fn store(target: &Target, resource: &Resource) -> String {
+    let Target { dialect, database, .. } = target;
+    let Resource { table, type_name, .. } = resource;
+    let mut calls = Vec::new();
+    if let Some(schema) = &resource.schema {
+        calls.push(format!(".schema({schema:?})"));
+    }
+    for Field { name, column, column_type, .. } in &resource.fields {
+        calls.extend(column.as_ref().map(|column| format!(".column({name:?}, {column:?})")));
+        calls.extend(column_type.as_ref().map(|kind| format!(".column_type({name:?}, {kind:?})")));
+    }
+    let mut text = format!(
+        "/// Returns the store of the table `{table}`.\n\
+         fn {}(database: &{database}) -> SqlStore<{type_name}, {database}> {{\n",
+        function(resource)
+    );
+    let new = format!("    let table = SqlTable::new(Dialect::{dialect}, {table:?})");
+    let line = format!("{new}{};", calls.concat());
+    if line.chars().count() <= WIDTH && calls.len() < 2 {
+        let _ = writeln!(text, "{line}");
+    } else {
+        let _ = writeln!(text, "{new}");
+        let last = calls.len().saturating_sub(1);
+        for (place, call) in calls.iter().enumerate() {
+            let end = if place == last { ";" } else { "" };
+            let _ = writeln!(text, "        {call}{end}");
+        }
+    }
+    text.push_str("    SqlStore::new(table, database.clone())\n}\n");
+    text
+}
+
+fn adapter(target: &Target, name: &str, resources: &[Resource]) -> String {
+    let Target { database, variable, connect, .. } = target;
+    let stores: Vec<_> =
+        resources.iter().map(|resource| format!("{}(&database)", function(resource))).collect();
+    let call = match stores.as_slice() {
+        [one] => format!(".resource({one})"),
+        several => {
+            let line = format!(".resources(({}))", several.join(", "));
+            if line.chars().count() + 8 <= WIDTH {
+                line
+            } else {
+                let stores = several.iter().fold(String::new(), |mut text, store| {
+                    let _ = writeln!(text, "            {store},");
+                    text
+                });
+                format!(".resources((\n{stores}        ))")
+            }
+        }
+    };
+    format!(
+        "/// Builds the adapter.\n\
+         pub(crate) fn adapter(database: &{database}) -> mcp_aql::Result<Adapter> {{\n\
+         {}Ok(Adapter::builder({name:?})\n\
+         {0}    .version(env!(\"CARGO_PKG_VERSION\"))\n\
+         {0}    {}\n\
+         {0}    .build()?)\n\
+         }}\n\n\
+         #[tokio::main]\n\
+         async fn main() -> mcp_aql::Result<()> {{\n\
+         {0}let database = std::env::var(\"{variable}\");\n\
+         {0}let database = database.map_err(|_| mcp_aql::Error::other(\"set {variable}\"))?;\n\
+         {0}let database = {connect};\n\
+         {0}adapter(&database)?.run().await\n\
+         }}\n",
+        "    ",
+        call.replace("(&database)", "(database)"),
+    )
+}

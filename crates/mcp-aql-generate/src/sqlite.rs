@@ -1,0 +1,116 @@
+//! Reads the tables of SQLite.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OpenFlags};
+use sqlparser::ast::{ColumnOption, CreateTable, Statement, TableConstraint};
+use sqlparser::dialect::SQLiteDialect;
+use sqlparser::parser::Parser;
+
+use crate::database::{Error, selected};
+use crate::table::{Column, ColumnKind, Table};
+
+/// Reads the requested tables of a file, or all.
+pub(crate) fn tables(path: &str, wanted: &[String]) -> Result<Vec<Table>, Error> {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let known = {
+        let mut statement = connection.prepare(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY 1",
+        )?;
+        let names = statement.query_map([], |row| row.get(0))?;
+        names.collect::<Result<Vec<String>, _>>()?
+    };
+    selected(known, wanted)?.into_iter().map(|name| table(&connection, name)).collect()
+}
+
+fn table(connection: &Connection, name: String) -> Result<Table, Error> {
+    let sql: String = connection.query_row(
+        "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?",
+        [&name],
+        |row| row.get(0),
+    )?;
+    let mut keys = BTreeMap::new();
+    let mut columns = Vec::new();
+    let mut statement = connection.prepare(
+        "SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?)",
+    )?;
+    let mut rows = statement.query([&name])?;
+    while let Some(row) = rows.next()? {
+        let (column, declared): (String, String) = (row.get(0)?, row.get(1)?);
+        let (place, hidden): (i64, i64) = (row.get(4)?, row.get(5)?);
+        if place > 0 {
+            keys.insert(place, column.clone());
+        }
+        let is_required: bool = row.get(2)?;
+        columns.push(Column {
+            name: column,
+            kind: kind(&declared),
+            is_nullable: !is_required && place == 0,
+            default: row.get(3)?,
+            // A column declared like this is the number of the row.
+            is_numbered: place > 0 && declared.eq_ignore_ascii_case("integer"),
+            is_generated: hidden >= 2,
+            comment: None,
+        });
+    }
+    let mut foreign_keys = BTreeMap::new();
+    let mut statement = connection.prepare(
+        "SELECT \"from\", \"table\", id FROM pragma_foreign_key_list(?1) AS key
+         WHERE (SELECT count(*) FROM pragma_foreign_key_list(?1) AS other WHERE other.id = key.id) = 1",
+    )?;
+    let mut rows = statement.query([&name])?;
+    while let Some(row) = rows.next()? {
+        foreign_keys.insert(row.get(0)?, row.get(1)?);
+    }
+    let primary_key: Vec<_> = keys.into_values().collect();
+    if primary_key.len() != 1 {
+        columns.iter_mut().for_each(|column| column.is_numbered = false);
+    }
+    let checks = checks(&sql);
+    Ok(Table { name, columns, primary_key, foreign_keys, checks, ..Table::default() })
+}
+
+/// The expressions of the CHECK constraints in a statement that creates a table.
+fn checks(sql: &str) -> Vec<String> {
+    let Ok(statements) = Parser::parse_sql(&SQLiteDialect {}, sql) else { return Vec::new() };
+    let Some(Statement::CreateTable(CreateTable { columns, constraints, .. })) =
+        statements.into_iter().next()
+    else {
+        return Vec::new();
+    };
+    let of_columns = columns.into_iter().flat_map(|column| column.options).filter_map(|option| {
+        match option.option {
+            ColumnOption::Check(check) => Some(check.expr.to_string()),
+            _ => None,
+        }
+    });
+    let of_table = constraints.into_iter().filter_map(|constraint| match constraint {
+        TableConstraint::Check(check) => Some(check.expr.to_string()),
+        _ => None,
+    });
+    of_columns.chain(of_table).collect()
+}
+
+/// The kind of a declared type.
+fn kind(declared: &str) -> ColumnKind {
+    let lower = declared.trim().to_lowercase();
+    let (name, length) = match lower.split_once('(') {
+        Some((name, rest)) => (name.trim(), rest.trim_end_matches(')').trim().parse::<u32>().ok()),
+        None => (lower.as_str(), None),
+    };
+    match name {
+        "boolean" | "bool" => ColumnKind::Boolean,
+        "date" => ColumnKind::Date,
+        "json" | "jsonb" => ColumnKind::Json,
+        "" | "blob" => ColumnKind::Unsupported(declared.to_owned()),
+        name if name.contains("int") => ColumnKind::Integer(8),
+        name if ["char", "clob", "text"].iter().any(|part| name.contains(part)) => {
+            ColumnKind::Text { max_length: length }
+        }
+        name if ["real", "floa", "doub", "dec", "num"].iter().any(|part| name.contains(part)) => {
+            ColumnKind::Number(8)
+        }
+        // Such as `datetime`: SQLite stores what it is given.
+        _ => ColumnKind::Text { max_length: None },
+    }
+}

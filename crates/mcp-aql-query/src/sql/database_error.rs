@@ -1,0 +1,90 @@
+//! The errors of databases, and what callers see of them.
+
+use std::error::Error;
+
+use mcp_aql_core::error::OperationError;
+use mcp_aql_protocol::ErrorCode;
+
+use crate::records::Record;
+
+/// An error of a database.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum DatabaseError {
+    /// A unique column has the value already.
+    Unique(Box<dyn Error + Send + Sync>),
+    /// A foreign key refers to no row, or a row to be deleted is still referred to.
+    Reference(Box<dyn Error + Send + Sync>),
+    /// A value violates a CHECK constraint or NOT NULL, or its column cannot contain it.
+    Value(Box<dyn Error + Send + Sync>),
+    /// Any other error, which callers see as `INTERNAL_ERROR`.
+    Other(Box<dyn Error + Send + Sync>),
+}
+
+impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for DatabaseError {
+    fn from(error: E) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+impl From<DatabaseError> for OperationError {
+    fn from(error: DatabaseError) -> Self {
+        Self::internal(error.into_cause())
+    }
+}
+
+impl DatabaseError {
+    fn into_cause(self) -> Box<dyn Error + Send + Sync> {
+        match self {
+            Self::Unique(cause)
+            | Self::Reference(cause)
+            | Self::Value(cause)
+            | Self::Other(cause) => cause,
+        }
+    }
+
+    /// The error for a record that cannot be written.
+    pub(super) fn refusing<R: Record>(self) -> OperationError {
+        let singular = R::NAMES.singular;
+        let error = |code: ErrorCode, message: String| {
+            OperationError::new(code, message).with_detail("resource_type", singular)
+        };
+        let refused = |message: String| error(ErrorCode::ValidationInvalidValue, message);
+        let error = match &self {
+            Self::Unique(_) => error(
+                ErrorCode::ConflictAlreadyExists,
+                format!("Another '{singular}' has a value already that must be unique"),
+            ),
+            Self::Reference(_) => match R::REFERENCES {
+                [one] => OperationError::invalid_value(
+                    one.field,
+                    format!("must be the identifier of a {} that exists", one.target),
+                ),
+                [] => refused(format!("The '{singular}' refers to a record that does not exist")),
+                several => {
+                    let fields: Vec<_> = several.iter().map(|it| it.field).collect();
+                    let fields = fields.join("', '");
+                    refused(format!("One of '{fields}' refers to a record that does not exist"))
+                }
+            },
+            Self::Value(_) => refused(format!(
+                "A value of the '{singular}' is not allowed: compare all values with the descriptions of the parameters"
+            )),
+            Self::Other(_) => return self.into(),
+        };
+        error.with_cause(self.into_cause())
+    }
+
+    /// The error for a record that cannot be deleted.
+    pub(super) fn refusing_deletion<R: Record>(self, record: &R) -> OperationError {
+        let Self::Reference(cause) = self else { return self.refusing::<R>() };
+        let singular = R::NAMES.singular;
+        let message = format!(
+            "Other records refer to the '{singular}': change or delete them before you delete it"
+        );
+        OperationError::new(ErrorCode::ConflictVersionMismatch, message)
+            .with_detail("resource_type", singular)
+            .with_detail("resource_id", record.id().to_string())
+            .with_cause(cause)
+    }
+}

@@ -1,0 +1,98 @@
+//! Adapters that `mcp-aql-generate` has written for the tables of a shop. To write them again, run the test with
+//! `UPDATE_GENERATED=1`.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
+
+#[expect(dead_code, reason = "the tests do not call `main`")]
+mod shop_postgres;
+#[expect(dead_code, reason = "the tests do not call `main`")]
+mod shop_sqlite;
+
+use std::path::Path;
+
+use mcp_aql::Adapter;
+use mcp_aql::resource::{PostgresDatabase, RusqliteDatabase};
+use mcp_aql::testing::assert_conforms;
+use mcp_aql_generate::{Database, Request, generate};
+use mcp_aql_tests_databases::postgres;
+use serde_json::{Value, json};
+
+/// Compares the source for a database with the committed one.
+async fn is_as_committed(database: Database, file: &str, remarks: &[&str]) {
+    let request = Request { database, schema: None, tables: Vec::new(), name: "shop".to_owned() };
+    let generated = generate(&request).await.unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/generated").join(file);
+    if std::env::var_os("UPDATE_GENERATED").is_some() {
+        std::fs::write(&path, &generated.source).unwrap();
+    }
+    assert_eq!(generated.source, std::fs::read_to_string(&path).unwrap());
+    assert_eq!(generated.remarks, remarks);
+}
+
+async fn call(adapter: &Adapter, operation: &str, params: Value) -> Value {
+    let result = adapter.call(operation, params).await;
+    assert!(result.error().is_none(), "{operation}: {:?}", result.error());
+    result.data().clone()
+}
+
+/// Creates a customer with an order, changes it and finds it again.
+async fn serves(adapter: &Adapter, order: Value) {
+    let created = call(adapter, "create_customer", json!({ "name": "Ada", "email": "a@b.c" })).await;
+    let customer = created["customer"]["customer_id"].clone();
+    let mut params = order;
+    params["customer_id"] = customer.clone();
+    let created = call(adapter, "create_order", params).await;
+    assert_eq!(created["order"]["status"], "draft", "{created}");
+    let id = created["order"]["id"].clone();
+    let input = json!({ "status": "in-transit", "price": 12.5, "wanted": "2031-05-06" });
+    let changed = call(adapter, "update_order", json!({ "id": id, "input": input })).await;
+    assert_eq!(changed["order"]["price"], 12.5);
+    let filter = json!({ "status": "in-transit", "wanted": { "gte": "2031-05-06" }, "paid": false });
+    let listed = call(adapter, "list_orders", json!({ "filter": filter })).await;
+    assert_eq!(listed["items"][0]["id"], id);
+    let root = json!({ "element_type": "customer", "element_name": customer.to_string() });
+    let walk = json!({ "root": root, "direction": "incoming" });
+    let related = call(adapter, "query_relationships", walk).await;
+    assert_eq!(related["relationships"][0]["target"]["element_type"], "order");
+    let without = adapter.call("create_order", json!({ "customer_id": customer })).await;
+    assert_eq!(without.error().unwrap().code, "VALIDATION_MISSING_PARAM");
+}
+
+#[tokio::test]
+async fn tables_of_sqlite_become_an_adapter() {
+    // REQ-COL-04, REQ-UPD-01, REQ-REL-01
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shop.db");
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute_batch(include_str!("shop_sqlite.sql")).unwrap();
+    let remarks = [
+        "The table 'order_items' has a primary key of 2 columns. A resource has one identifier.",
+        "The column 'picture' of 'photos' is left out, because of its type 'BLOB'. New records need it, so they cannot be created.",
+    ];
+    let database = Database::Sqlite(path.to_str().unwrap().to_owned());
+    is_as_committed(database, "shop_sqlite.rs", &remarks).await;
+    let adapter = shop_sqlite::adapter(&RusqliteDatabase::open(&path).unwrap()).unwrap();
+    serves(&adapter, json!({ "quantity": 3, "extra": { "a": [1] }, "type": "gift" })).await;
+    assert_conforms(&adapter).await;
+}
+
+#[tokio::test]
+async fn tables_of_postgres_become_an_adapter() {
+    // REQ-COL-04, REQ-UPD-01, REQ-REL-01
+    let Some(database) = postgres::new_database().await else { return };
+    let (client, connection) =
+        tokio_postgres::connect(&database, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute(include_str!("shop_postgres.sql")).await.unwrap();
+    let remarks = [
+        "The table 'countries' gives new records no identifier, so they cannot be created.",
+        "The column 'flag' of 'countries' is left out, because of its type 'bytea'.",
+        "The table 'order_items' has a primary key of 2 columns. A resource has one identifier.",
+    ];
+    is_as_committed(Database::Postgres(database.clone()), "shop_postgres.rs", &remarks).await;
+    let database = PostgresDatabase::connect(&database).await.unwrap();
+    let adapter = shop_postgres::adapter(&database).unwrap();
+    let order = json!({ "quantity": 3, "kind": "retail", "tags": ["a", "b"], "extra": { "a": [1] } });
+    serves(&adapter, order).await;
+    assert_conforms(&adapter).await;
+}
