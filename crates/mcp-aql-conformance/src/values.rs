@@ -189,7 +189,11 @@ fn element(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize)
         let kind = example.get("element_type")?.as_str()?;
         let names = [format!("{kind}_id"), format!("{kind}_name"), "element_name".to_owned()];
         let known = names.iter().map(|name| run.harvested(name)).find(|known| !known.is_empty())?;
-        let name = known.get(turn.checked_rem(known.len())?)?;
+        // A name is a text, also where a number identifies the item.
+        let name = match known.get(turn.checked_rem(known.len())?)? {
+            Value::Number(number) => Value::from(number.to_string()),
+            name => name.clone(),
+        };
         Some(json!({ "element_type": kind, "element_name": name }))
     })
 }

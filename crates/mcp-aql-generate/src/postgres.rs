@@ -144,7 +144,7 @@ fn kind(full: &str, bare: &str) -> ColumnKind {
         "uuid" => ColumnKind::Uuid,
         "date" => ColumnKind::Date,
         "timestamp with time zone" => ColumnKind::Instant,
-        "timestamp without time zone" => ColumnKind::LocalInstant,
+        "timestamp without time zone" => ColumnKind::LocalInstant("timestamp"),
         "json" | "jsonb" => ColumnKind::Json,
         "bytea" | "tsvector" | "tsquery" => ColumnKind::Unsupported(bare.to_owned()),
         other => ColumnKind::Other(other.to_owned()),

@@ -41,8 +41,6 @@ pub(crate) struct Field {
     pub(crate) new_value: Option<String>,
     /// The options of `#[param(…)]`.
     pub(crate) params: Vec<String>,
-    /// Whether a missing list is empty.
-    pub(crate) is_empty_by_default: bool,
     /// The column, if it has another name.
     pub(crate) column: Option<String>,
     /// The type of the column, if the field's type suggests another.
@@ -150,7 +148,6 @@ impl Resource {
             marks: Vec::new(),
             new_value: None,
             params: Vec::new(),
-            is_empty_by_default: false,
             column_type: None,
         }
     }
@@ -192,7 +189,7 @@ impl Resource {
                 ColumnKind::Array { .. }
                     if json == Json::from("{}") || json == Json::Array(Vec::new()) =>
                 {
-                    field.is_empty_by_default = true;
+                    field.params.push("default = []".to_owned());
                 }
                 kind => field.params.extend(value.default(kind, &json)),
             },
@@ -252,8 +249,8 @@ impl Resource {
             ColumnKind::Uuid => plain("String", &["filter"]).stored_as("uuid"),
             ColumnKind::Date => plain("NaiveDate", &["filter", "sort"]),
             ColumnKind::Instant => plain("DateTime<Utc>", &["filter", "sort"]),
-            ColumnKind::LocalInstant => {
-                plain("DateTime<Utc>", &["filter", "sort"]).stored_as("timestamp")
+            ColumnKind::LocalInstant(name) => {
+                plain("DateTime<Utc>", &["filter", "sort"]).stored_as(name)
             }
             ColumnKind::Json => plain("Value", &[]),
             ColumnKind::Enum { name, values } => {
@@ -265,7 +262,7 @@ impl Resource {
                     **entries,
                     ColumnKind::Date
                         | ColumnKind::Instant
-                        | ColumnKind::LocalInstant
+                        | ColumnKind::LocalInstant(_)
                         | ColumnKind::Json
                         | ColumnKind::Array { .. }
                         | ColumnKind::Unsupported(_)
@@ -331,7 +328,7 @@ impl ValueType {
     /// The expression for the current time.
     fn now(&self, kind: &ColumnKind) -> Option<String> {
         Some(match kind {
-            ColumnKind::Instant | ColumnKind::LocalInstant => "Utc::now()".to_owned(),
+            ColumnKind::Instant | ColumnKind::LocalInstant(_) => "Utc::now()".to_owned(),
             ColumnKind::Date => "Utc::now().date_naive()".to_owned(),
             ColumnKind::Text { .. } if self.variants.is_empty() => {
                 "Utc::now().format(\"%Y-%m-%d %H:%M:%S\").to_string()".to_owned()

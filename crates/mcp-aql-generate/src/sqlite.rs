@@ -101,6 +101,7 @@ fn kind(declared: &str) -> ColumnKind {
     match name {
         "boolean" | "bool" => ColumnKind::Boolean,
         "date" => ColumnKind::Date,
+        "datetime" | "timestamp" => ColumnKind::LocalInstant("datetime"),
         "json" | "jsonb" => ColumnKind::Json,
         "" | "blob" => ColumnKind::Unsupported(declared.to_owned()),
         name if name.contains("int") => ColumnKind::Integer(8),
@@ -110,7 +111,7 @@ fn kind(declared: &str) -> ColumnKind {
         name if ["real", "floa", "doub", "dec", "num"].iter().any(|part| name.contains(part)) => {
             ColumnKind::Number(8)
         }
-        // Such as `datetime`: SQLite stores what it is given.
+        // SQLite stores any value in a column of any other type.
         _ => ColumnKind::Text { max_length: None },
     }
 }

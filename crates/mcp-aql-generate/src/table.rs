@@ -46,8 +46,8 @@ pub(crate) enum ColumnKind {
     Uuid,
     Date,
     Instant,
-    /// An instant without a time zone.
-    LocalInstant,
+    /// An instant without a time zone, in a column of this type.
+    LocalInstant(&'static str),
     Json,
     /// A type of the database with these values.
     Enum {

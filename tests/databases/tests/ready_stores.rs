@@ -586,12 +586,12 @@ async fn what_the_database_refuses_is_refused_with_a_reason() {
             (
                 "create_label",
                 json!({ "parcel_id": 7, "text": "x" }),
-                "Parameter 'parcel_id' must be the identifier of a parcel that exists",
+                "Parameter 'parcel_id' must identify an existing parcel",
             ),
             (
                 "update_label",
                 update(json!({ "parcel_id": 7 })),
-                "Parameter 'parcel_id' must be the identifier of a parcel that exists",
+                "Parameter 'parcel_id' must identify an existing parcel",
             ),
             ("create_label", json!({ "parcel_id": 1 }), value),
             ("update_label", update(json!({ "text": "nothing" })), value),
@@ -607,6 +607,9 @@ async fn what_the_database_refuses_is_refused_with_a_reason() {
         let twice = json!({ "parcel_id": 1, "text": "fragile" });
         let refused = ask(adapter, "create_label", &twice).await;
         assert_eq!(refused["code"], "CONFLICT_ALREADY_EXISTS");
-        assert_eq!(refused["message"], "Another 'label' has a value already that must be unique");
+        assert_eq!(
+            refused["message"],
+            "Another 'label' has the same value in a field whose values are unique"
+        );
     }
 }

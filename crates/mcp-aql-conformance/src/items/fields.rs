@@ -201,7 +201,9 @@ pub(crate) fn fields_of<'a>(adapter: &'a Adapter, name: &str) -> Vec<Field<'a>> 
         Some(Field {
             name: raw.get("name")?.as_str()?,
             shape: Shape::new(raw, &adapter.types),
-            is_required: raw.get("required") == Some(&Value::Bool(true)),
+            // A field with a default has it when nothing else is set, so it is never absent.
+            is_required: raw.get("required") == Some(&Value::Bool(true))
+                || raw.get("default").is_some_and(|default| !default.is_null()),
             description: raw.get("description").and_then(Value::as_str).unwrap_or_default(),
         })
     };

@@ -1,10 +1,10 @@
-//! Columns of PostgreSQL whose type is not the one that the field's type suggests.
+//! Columns whose type is not the one that the field's type suggests.
 
 use std::sync::Arc;
 
 use sea_query::{Alias, Expr, ExprTrait as _};
 
-use super::dialect::{Form, Operand};
+use super::dialect::{Dialect, Form, Operand};
 use crate::field_info::FieldInfo;
 use crate::value::Scalar;
 
@@ -13,8 +13,10 @@ use crate::value::Scalar;
 pub(super) enum ColumnType {
     /// An identifier with an index that only its own type uses.
     Uuid,
-    /// An instant without a time zone, in UTC.
+    /// An instant without a time zone, in UTC, in PostgreSQL.
     Timestamp,
+    /// An instant in UTC as the text that SQLite's functions write: `2031-05-06 07:00:00`.
+    Datetime,
     /// An array with this type.
     Array(Arc<str>),
     /// A type with this name whose values are converted to text and back.
@@ -26,6 +28,7 @@ impl ColumnType {
         match name {
             "uuid" => Self::Uuid,
             "timestamp" | "timestamp without time zone" => Self::Timestamp,
+            "datetime" => Self::Datetime,
             name if name.ends_with("[]") => Self::Array(name.into()),
             name => Self::Text(name.into()),
         }
@@ -36,6 +39,9 @@ impl ColumnType {
         match self {
             // Its seconds since 1970 are those of UTC.
             Self::Timestamp => column,
+            Self::Datetime => {
+                Expr::cust_with_expr("(rtrim(replace(?, ' ', 'T'), 'Z') || 'Z')", column)
+            }
             Self::Array(_) => Expr::cust_with_expr("to_jsonb($1)", column),
             Self::Uuid | Self::Text(_) => column.cast_as(Alias::new("text")),
         }
@@ -45,6 +51,7 @@ impl ColumnType {
     pub(super) fn write(&self, value: Expr) -> Expr {
         match self {
             Self::Timestamp => in_utc(value),
+            Self::Datetime => Expr::cust_with_expr("rtrim(replace(?, 'T', ' '), 'Z')", value),
             Self::Array(name) => {
                 Expr::cust_with_expr("ARRAY(SELECT jsonb_array_elements_text($1))", value)
                     .cast_as(Alias::new(name.as_ref()))
@@ -63,12 +70,17 @@ impl ColumnType {
         }
     }
 
+    /// Whether a database has columns of the type.
+    pub(super) fn is_of(&self, dialect: Dialect) -> bool {
+        (dialect == Dialect::Sqlite) == matches!(self, Self::Datetime)
+    }
+
     /// Whether the column itself is compared for equality, so that its indexes serve.
     pub(super) fn is_compared(&self, form: Form) -> bool {
         match self {
             Self::Uuid => form == Form::Text,
             Self::Text(_) => form == Form::Choice,
-            Self::Timestamp | Self::Array(_) => false,
+            Self::Timestamp | Self::Datetime | Self::Array(_) => false,
         }
     }
 

@@ -53,18 +53,20 @@ impl DatabaseError {
         let error = match &self {
             Self::Unique(_) => error(
                 ErrorCode::ConflictAlreadyExists,
-                format!("Another '{singular}' has a value already that must be unique"),
+                format!(
+                    "Another '{singular}' has the same value in a field whose values are unique"
+                ),
             ),
             Self::Reference(_) => match R::REFERENCES {
                 [one] => OperationError::invalid_value(
                     one.field,
-                    format!("must be the identifier of a {} that exists", one.target),
+                    format!("must identify an existing {}", one.target),
                 ),
-                [] => refused(format!("The '{singular}' refers to a record that does not exist")),
+                [] => refused(format!("The '{singular}' refers to a missing record")),
                 several => {
                     let fields: Vec<_> = several.iter().map(|it| it.field).collect();
                     let fields = fields.join("', '");
-                    refused(format!("One of '{fields}' refers to a record that does not exist"))
+                    refused(format!("One of '{fields}' refers to a missing record"))
                 }
             },
             Self::Value(_) => refused(format!(

@@ -126,9 +126,10 @@ impl<T: Resource> SqlTable<T> {
         self
     }
 
-    /// Sets the PostgreSQL type of a column, if the field's type suggests another one: an enum, `uuid`, `citext` or any
-    /// other type that is converted to text and back; an array, `text[]`, for a list; `timestamp`, in UTC, for an
-    /// instant. A UUID is compared with its usual spelling in small letters.
+    /// Sets the type of a column, if the field's type suggests another one. In PostgreSQL: an enum, `uuid`, `citext` or
+    /// any other type that is converted to text and back; an array, `text[]`, for a list; `timestamp`, in UTC, for an
+    /// instant. A UUID is compared with its usual spelling in small letters. In SQLite: `datetime`, an instant in UTC as
+    /// its functions write it, `2031-05-06 07:00:00`.
     #[must_use]
     pub fn column_type(mut self, path: impl Into<String>, name: &str) -> Self {
         self.mapping.types.insert(path.into(), ColumnType::of(name));
@@ -222,8 +223,10 @@ impl<T: Resource> SqlTable<T> {
                 problems.push(format!("`{path}` has a search column and is not marked `search`"));
             }
         }
-        for path in mapping.types.keys().filter(|_| mapping.dialect == Dialect::Sqlite) {
-            problems.push(format!("`{path}` has a `column_type`, which is for PostgreSQL"));
+        for (path, kind) in &mapping.types {
+            if !kind.is_of(mapping.dialect) {
+                problems.push(format!("`{path}` has a `column_type` of another database"));
+            }
         }
         for (path, storage) in &mapping.storage {
             let kind = table.index_of(path).and_then(|place| table.field(place)).map(|it| it.kind);

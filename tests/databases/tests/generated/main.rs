@@ -37,7 +37,8 @@ async fn call(adapter: &Adapter, operation: &str, params: Value) -> Value {
 
 /// Creates a customer with an order, changes it and finds it again.
 async fn serves(adapter: &Adapter, order: Value) {
-    let created = call(adapter, "create_customer", json!({ "name": "Ada", "email": "a@b.c" })).await;
+    let created =
+        call(adapter, "create_customer", json!({ "name": "Ada", "email": "a@b.c" })).await;
     let customer = created["customer"]["customer_id"].clone();
     let mut params = order;
     params["customer_id"] = customer.clone();
@@ -47,7 +48,8 @@ async fn serves(adapter: &Adapter, order: Value) {
     let input = json!({ "status": "in-transit", "price": 12.5, "wanted": "2031-05-06" });
     let changed = call(adapter, "update_order", json!({ "id": id, "input": input })).await;
     assert_eq!(changed["order"]["price"], 12.5);
-    let filter = json!({ "status": "in-transit", "wanted": { "gte": "2031-05-06" }, "paid": false });
+    let filter =
+        json!({ "status": "in-transit", "wanted": { "gte": "2031-05-06" }, "paid": false });
     let listed = call(adapter, "list_orders", json!({ "filter": filter })).await;
     assert_eq!(listed["items"][0]["id"], id);
     let root = json!({ "element_type": "customer", "element_name": customer.to_string() });
@@ -92,7 +94,8 @@ async fn tables_of_postgres_become_an_adapter() {
     is_as_committed(Database::Postgres(database.clone()), "shop_postgres.rs", &remarks).await;
     let database = PostgresDatabase::connect(&database).await.unwrap();
     let adapter = shop_postgres::adapter(&database).unwrap();
-    let order = json!({ "quantity": 3, "kind": "retail", "tags": ["a", "b"], "extra": { "a": [1] } });
+    let order =
+        json!({ "quantity": 3, "kind": "retail", "tags": ["a", "b"], "extra": { "a": [1] } });
     serves(&adapter, order).await;
     assert_conforms(&adapter).await;
 }

@@ -103,7 +103,7 @@ struct Order {
     paid: bool,
     /// Tags.
     #[resource(filter)]
-    #[serde(default)]
+    #[param(default = [])]
     tags: Vec<String>,
     /// Note.
     #[resource(filter, sort)]

@@ -13,7 +13,7 @@
 //! A text is searched if its field is marked `search`. Give a large table a column for it, with
 //! `SqlTable::search_column`.
 
-use chrono::{NaiveDate, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::{Dialect, SqlTable};
 use mcp_aql::resource::{RusqliteDatabase, SqlStore};
@@ -37,13 +37,15 @@ struct Customer {
     email: Option<String>,
     /// Created at.
     #[resource(read_only, filter, sort)]
-    #[create_input(value = Utc::now().format("%Y-%m-%d %H:%M:%S").to_string())]
-    created_at: String,
+    #[create_input(value = Utc::now())]
+    created_at: DateTime<Utc>,
 }
 
 /// Returns the store of the table `customers`.
 fn customers(database: &RusqliteDatabase) -> SqlStore<Customer, RusqliteDatabase> {
-    let table = SqlTable::new(Dialect::Sqlite, "customers").column("created_at", "createdAt");
+    let table = SqlTable::new(Dialect::Sqlite, "customers")
+        .column("created_at", "createdAt")
+        .column_type("created_at", "datetime");
     SqlStore::new(table, database.clone())
 }
 
