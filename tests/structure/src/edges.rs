@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// The crates whose dependencies are checked, each with its folder. A crate may only depend on
 /// crates above it in this list.
-pub const CRATES: [(&str, &str); 14] = [
+pub const CRATES: [(&str, &str); 15] = [
     ("mcp-aql-protocol", "crates/mcp-aql-protocol"),
     ("mcp-aql-text", "crates/mcp-aql-text"),
     ("mcp-aql-rank", "crates/mcp-aql-rank"),
@@ -14,6 +14,7 @@ pub const CRATES: [(&str, &str); 14] = [
     ("mcp-aql-conformance", "crates/mcp-aql-conformance"),
     ("mcp-aql-core", "crates/mcp-aql-core"),
     ("mcp-aql-query", "crates/mcp-aql-query"),
+    ("mcp-aql-sqlx", "crates/mcp-aql-sqlx"),
     ("mcp-aql-stores", "crates/mcp-aql-stores"),
     ("mcp-aql-server", "crates/mcp-aql-server"),
     ("mcp-aql-safety", "crates/mcp-aql-safety"),

@@ -17,7 +17,8 @@ use crate::records::{NewId, Record, ResourceStore};
 
 /// A database, for [`SqlStore`]: what connects a driver.
 ///
-/// `RusqliteDatabase` (feature `rusqlite`) and `PostgresDatabase` (feature `tokio-postgres`) implement it.
+/// `RusqliteDatabase` (feature `rusqlite`) and `PostgresDatabase` (feature `tokio-postgres`) implement it, and so do
+/// `SqlxSqlite` and `SqlxPostgres` of the crate `mcp-aql-sqlx`.
 pub trait Database: Send + Sync + 'static {
     /// A transaction. One that is dropped without [`commit`](Transaction::commit) changes nothing.
     type Transaction: Transaction;

@@ -1,0 +1,169 @@
+//! PostgreSQL through sqlx.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_aql_query::sql::{Access, Database, DatabaseError, SqlValue, Statement, Transaction};
+use sqlx::error::BoxDynError;
+use sqlx::postgres::{PgArguments, PgColumn, PgRow, PgTypeInfo};
+use sqlx::{
+    Arguments as _, AssertSqlSafe, Column as _, Either, Executor as _, PgConnection, PgPool,
+    Postgres, Row as _, SqlSafeStr as _, Statement as _, Type, TypeInfo as _,
+};
+
+use crate::open::{Open, failure};
+
+/// A PostgreSQL database for `SqlStore`, with a pool of sqlx. Clones share it.
+///
+/// ```no_run
+/// use mcp_aql::prelude::*;
+/// use mcp_aql::query::sql::{Dialect, SqlTable};
+/// use mcp_aql::resource::SqlStore;
+/// use mcp_aql_sqlx::SqlxPostgres;
+/// use serde::{Deserialize, Serialize};
+/// use sqlx::PgPool;
+///
+/// /// An article.
+/// #[derive(Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+/// #[resource(operations)]
+/// struct Article {
+///     /// Number of the article.
+///     #[resource(id)]
+///     article_id: u32,
+///     /// Name of the article.
+///     #[resource(filter, sort)]
+///     name: String,
+/// }
+///
+/// # async fn adapter() -> Result<Adapter, Box<dyn std::error::Error>> {
+/// let pool = PgPool::connect("postgres://shop@localhost/shop").await?;
+/// let table = SqlTable::new(Dialect::Postgres, "article");
+/// let articles = SqlStore::<Article, _>::new(table, SqlxPostgres::new(pool));
+/// let adapter = Adapter::builder("shop").resource(articles).build()?;
+/// # Ok(adapter) }
+/// ```
+#[derive(Clone)]
+pub struct SqlxPostgres {
+    pool: PgPool,
+}
+
+impl SqlxPostgres {
+    /// Uses the connections of a pool.
+    pub const fn new(pool: PgPool) -> Self {
+        Self { pool }
+    }
+}
+
+impl fmt::Debug for SqlxPostgres {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SqlxPostgres").finish_non_exhaustive()
+    }
+}
+
+impl Database for SqlxPostgres {
+    type Transaction = SqlxPostgresTransaction;
+
+    async fn begin(&self, access: Access) -> Result<SqlxPostgresTransaction, DatabaseError> {
+        let begin = match access {
+            Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            Access::Write => "BEGIN",
+        };
+        // A connection whose call was cancelled may wait for the server for a long time.
+        Ok(SqlxPostgresTransaction { open: Open::begin(&self.pool, begin, true).await? })
+    }
+}
+
+/// A transaction of a [`SqlxPostgres`].
+///
+/// ```
+/// use mcp_aql::query::sql::{SqlValue, Statement};
+/// use mcp_aql::resource::{Access, Database, DatabaseError, Transaction};
+/// use mcp_aql_sqlx::SqlxPostgres;
+///
+/// /// Counts the orders.
+/// async fn count(database: &SqlxPostgres) -> Result<SqlValue, DatabaseError> {
+///     let mut transaction = database.begin(Access::Read).await?;
+///     let sql = "SELECT count(*) FROM orders".to_owned();
+///     let rows = transaction.run(Statement { sql, values: Vec::new() }).await?;
+///     transaction.commit().await?;
+///     Ok(rows.concat().pop().unwrap_or(SqlValue::Null))
+/// }
+/// ```
+pub struct SqlxPostgresTransaction {
+    open: Open<Postgres>,
+}
+
+impl fmt::Debug for SqlxPostgresTransaction {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SqlxPostgresTransaction").finish_non_exhaustive()
+    }
+}
+
+impl Transaction for SqlxPostgresTransaction {
+    async fn run(&mut self, statement: Statement) -> Result<Vec<Vec<SqlValue>>, DatabaseError> {
+        let rows = run(self.open.start()?, statement).await;
+        self.open.stop();
+        rows?.iter().map(read).collect()
+    }
+
+    async fn commit(self) -> Result<(), DatabaseError> {
+        self.open.commit().await
+    }
+}
+
+async fn run(
+    connection: &mut PgConnection,
+    statement: Statement,
+) -> Result<Vec<PgRow>, DatabaseError> {
+    // The values are not part of the text.
+    let sql = AssertSqlSafe(Arc::<str>::from(statement.sql)).into_sql_str();
+    // The server infers the types of the parameters.
+    let prepared = connection.prepare(sql).await.map_err(failure)?;
+    let types = match prepared.parameters() {
+        Some(Either::Left(types)) => types,
+        _ => &[],
+    };
+    let arguments = arguments(statement.values, types)?;
+    prepared.query_with(arguments).fetch_all(connection).await.map_err(failure)
+}
+
+/// The values of the parameters, which must have these types: sqlx sends any others without a conversion.
+fn arguments(values: Vec<SqlValue>, types: &[PgTypeInfo]) -> Result<PgArguments, BoxDynError> {
+    if values.len() != types.len() {
+        return Err("a statement has more or fewer parameters than values".into());
+    }
+    let mut arguments = PgArguments::default();
+    for (value, info) in values.into_iter().zip(types) {
+        let fits = match &value {
+            SqlValue::Null | SqlValue::Text(_) => <String as Type<Postgres>>::compatible(info),
+            SqlValue::Bool(_) => <bool as Type<Postgres>>::compatible(info),
+            SqlValue::Int(_) => <i64 as Type<Postgres>>::compatible(info),
+            SqlValue::Float(_) => <f64 as Type<Postgres>>::compatible(info),
+        };
+        if !fits {
+            return Err(format!("a value does not fit a parameter of the type {info}").into());
+        }
+        match value {
+            SqlValue::Null => arguments.add(None::<String>)?,
+            SqlValue::Bool(value) => arguments.add(value)?,
+            SqlValue::Int(value) => arguments.add(value)?,
+            SqlValue::Float(value) => arguments.add(value)?,
+            SqlValue::Text(text) => arguments.add(text)?,
+        }
+    }
+    Ok(arguments)
+}
+
+fn read(row: &PgRow) -> Result<Vec<SqlValue>, DatabaseError> {
+    let value = |(column, info): (usize, &PgColumn)| {
+        let value = match info.type_info().name() {
+            "BOOL" => row.try_get::<Option<bool>, _>(column)?.map(SqlValue::Bool),
+            "INT4" => row.try_get::<Option<i32>, _>(column)?.map(|it| SqlValue::Int(it.into())),
+            "INT8" => row.try_get::<Option<i64>, _>(column)?.map(SqlValue::Int),
+            "FLOAT8" => row.try_get::<Option<f64>, _>(column)?.map(SqlValue::Float),
+            _ => row.try_get::<Option<String>, _>(column)?.map(SqlValue::Text),
+        };
+        Ok(value.unwrap_or(SqlValue::Null))
+    };
+    row.columns().iter().enumerate().map(value).collect()
+}
