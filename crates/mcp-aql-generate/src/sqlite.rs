@@ -108,7 +108,10 @@ fn kind(declared: &str) -> ColumnKind {
         name if ["char", "clob", "text"].iter().any(|part| name.contains(part)) => {
             ColumnKind::Text { max_length: length }
         }
-        name if ["real", "floa", "doub", "dec", "num"].iter().any(|part| name.contains(part)) => {
+        name if ["real", "float", "double", "dec", "num"]
+            .iter()
+            .any(|part| name.contains(part)) =>
+        {
             ColumnKind::Number(8)
         }
         // SQLite stores any value in a column of any other type.

@@ -5,11 +5,12 @@ use std::path::Path;
 
 /// The crates whose dependencies are checked, each with its folder. A crate may only depend on
 /// crates above it in this list.
-pub const CRATES: [(&str, &str); 15] = [
+pub const CRATES: [(&str, &str); 16] = [
     ("mcp-aql-protocol", "crates/mcp-aql-protocol"),
     ("mcp-aql-text", "crates/mcp-aql-text"),
     ("mcp-aql-rank", "crates/mcp-aql-rank"),
     ("mcp-aql-client", "crates/mcp-aql-client"),
+    ("mcp-aql-generate", "crates/mcp-aql-generate"),
     ("mcp-aql-derive", "mcp-aql-derive"),
     ("mcp-aql-conformance", "crates/mcp-aql-conformance"),
     ("mcp-aql-core", "crates/mcp-aql-core"),
