@@ -5,7 +5,7 @@ use mcp_aql::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// A book in the catalogue, of which there may be several copies.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, UpdateInput)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
 pub(crate) struct Book {
     /// Number in the catalogue.
     #[resource(id)]
@@ -21,13 +21,15 @@ pub(crate) struct Book {
     /// Place of the copies.
     pub(crate) place: Place,
     /// Number of copies that the library owns.
-    #[param(minimum = 1, maximum = 100)]
+    #[param(default = 1, minimum = 1, maximum = 100)]
     pub(crate) copies: u32,
     /// Time of the last stocktaking that included the book.
     #[resource(read_only)]
+    #[create_input(value = None)]
     pub(crate) checked_at: Option<DateTime<Utc>>,
     /// Version, which grows with every change; send it as `if_match`.
     #[resource(read_only)]
+    #[create_input(value = 1)]
     #[serde(rename = "_version")]
     pub(crate) version: u64,
 }
@@ -58,24 +60,6 @@ pub(crate) enum Subject {
     History,
     /// Nature and technology.
     Science,
-}
-
-/// The fields of a new book: the parameters of `create_book`.
-#[derive(Debug, ParamGroup)]
-pub(crate) struct NewBook {
-    /// Title as printed on the cover.
-    #[param(min_length = 1, max_length = 200)]
-    pub(crate) title: String,
-    /// Author.
-    #[param(min_length = 1, max_length = 200)]
-    pub(crate) author: String,
-    /// Subject of the book.
-    pub(crate) subject: Subject,
-    /// Place of the copies.
-    pub(crate) place: Place,
-    /// Number of copies that the library owns.
-    #[param(default = 1, minimum = 1, maximum = 100)]
-    pub(crate) copies: u32,
 }
 
 /// Someone who may borrow books.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_aql::prelude::*;
 
 use crate::error::LendingError;
-use crate::model::{Book, Loan, Member, NewBook, StockCheck, Subject, SubjectCount};
+use crate::model::{Book, Loan, Member, StockCheck, Subject, SubjectCount};
 use crate::stock::Stock;
 
 /// The operations of the library.
@@ -96,8 +96,8 @@ impl Library {
         "title": "Cosmos", "author": "Carl Sagan", "subject": "science",
         "place": { "floor": 1, "shelf": "S7" },
     })]
-    fn create_book(&self, #[param(group)] book: NewBook) -> Book {
-        self.stock.add_book(book)
+    fn create_book(&self, book: Create<Book>) -> Book {
+        self.stock.add_book(|book_id| book.into_resource(book_id))
     }
 
     /// Change fields of a book. Fields that `input` omits stay unchanged, `null` removes a value.

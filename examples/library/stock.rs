@@ -7,7 +7,7 @@ use chrono::{Days, Utc};
 use mcp_aql::prelude::*;
 
 use crate::error::LendingError;
-use crate::model::{Book, Loan, Member, NewBook, Place, Subject, SubjectCount};
+use crate::model::{Book, Loan, Member, Place, Subject, SubjectCount};
 
 /// The maximum number of books that a member may borrow.
 const MAX_LOANS: usize = 3;
@@ -38,7 +38,16 @@ impl Stock {
             let place =
                 Place { floor: 0, shelf: shelf.to_owned(), hint: Some("by the stairs".to_owned()) };
             let (title, author) = (title.to_owned(), author.to_owned());
-            stock.add_book(NewBook { title, author, subject, place, copies });
+            stock.add_book(|book_id| Book {
+                book_id,
+                title,
+                author,
+                subject,
+                place,
+                copies,
+                checked_at: None,
+                version: 1,
+            });
         }
         for name in ["Ada", "Charles"] {
             stock.add_member(name.to_owned());
@@ -102,20 +111,11 @@ impl Stock {
         Ok(page.run(found)?)
     }
 
-    /// Adds a book to the catalogue.
-    pub(crate) fn add_book(&self, new: NewBook) -> Book {
+    /// Adds a book to the catalogue, under the next number.
+    pub(crate) fn add_book(&self, book: impl FnOnce(u64) -> Book) -> Book {
         let mut records = self.open();
         records.last_book += 1;
-        let book = Book {
-            book_id: records.last_book,
-            title: new.title,
-            author: new.author,
-            subject: new.subject,
-            place: new.place,
-            copies: new.copies,
-            checked_at: None,
-            version: 1,
-        };
+        let book = book(records.last_book);
         records.books.insert(book.book_id, book.clone());
         book
     }

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// A task on the board.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Resource, UpdateInput)]
+#[derive(
+    Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput,
+)]
 #[resource(
     presets(
         minimal = [task_id, title],
@@ -33,16 +35,18 @@ pub(crate) struct Task {
     pub(crate) description: Option<String>,
     /// Status of the work.
     #[resource(filter, sort, group)]
+    #[param(default = Status::Todo)]
     pub(crate) status: Status,
     /// Priority; 1 is most urgent.
     #[resource(filter, sort, group, numeric)]
-    #[param(minimum = 1, maximum = 5)]
+    #[param(default = 3, minimum = 1, maximum = 5)]
     pub(crate) priority: u8,
     /// Free-form labels.
     #[resource(search, filter)]
-    #[param(max_items = 20)]
+    #[param(default = [], max_items = 20)]
     pub(crate) tags: Vec<String>,
     /// Free-form data; updates merge into it key by key.
+    #[param(default = {})]
     pub(crate) metadata: Map<String, Value>,
     /// Last day for the work.
     #[resource(filter, sort)]
@@ -56,6 +60,7 @@ pub(crate) struct Task {
     pub(crate) updated_at: DateTime<Utc>,
     /// Version, which grows with every change; send it as `if_match`.
     #[resource(read_only)]
+    #[create_input(value = 1)]
     #[serde(rename = "_version")]
     pub(crate) version: u64,
 }
@@ -88,31 +93,6 @@ pub(crate) enum Status {
     Doing,
     /// Finished.
     Done,
-}
-
-/// The fields of a new task: the parameters of `create_task`.
-#[derive(Debug, Clone, ParamGroup)]
-pub(crate) struct NewTask {
-    /// Short title.
-    #[param(min_length = 1, max_length = 200)]
-    pub(crate) title: String,
-    /// Detailed description of the work.
-    #[param(max_length = 5000)]
-    pub(crate) description: Option<String>,
-    /// Status of the work.
-    #[param(default = "todo")]
-    pub(crate) status: Status,
-    /// Priority; 1 is most urgent.
-    #[param(default = 3, minimum = 1, maximum = 5)]
-    pub(crate) priority: u8,
-    /// Free-form labels.
-    #[param(default = [], max_items = 20)]
-    pub(crate) tags: Vec<String>,
-    /// Free-form data.
-    #[param(default = {})]
-    pub(crate) metadata: Map<String, Value>,
-    /// Last day for the work.
-    pub(crate) due_date: Option<NaiveDate>,
 }
 
 /// The kind of link between two tasks.

@@ -6,7 +6,7 @@ use mcp_aql::query::{RelationshipGraph, SelectedFields};
 
 use crate::error::TaskError;
 use crate::export::{Export, Format};
-use crate::model::{Deleted, DeletedMany, Link, NewTask, Relationship, Task};
+use crate::model::{Deleted, DeletedMany, Link, Relationship, Task};
 use crate::store::{self, TaskStore};
 
 /// The maximum size of a task as JSON.
@@ -31,7 +31,7 @@ impl Tasks {
         category = "CREATE",
         example = { "title": "Write the report", "priority": 2, "due_date": "2031-05-06" },
     )]
-    async fn create_task(&self, #[param(group)] task: NewTask) -> Result<Task, TaskError> {
+    async fn create_task(&self, task: Create<Task>) -> Result<Task, TaskError> {
         self.store.create(task).await
     }
 

@@ -24,10 +24,11 @@ use mcp_aql::query::sql::SqlRecord;
 use mcp_aql::query::{
     CollectionQuery, CursorKey, Edge, EdgeRequest, ElementRef, RelationshipSource,
 };
+use mcp_aql::resource::Create;
 use mcp_aql::{OperationError, Page};
 
 use crate::error::TaskError;
-use crate::model::{Link, NewTask, Task};
+use crate::model::{Link, Task};
 use links::OwnedEdgeRequest;
 pub(crate) use query::capabilities;
 use readers::Readers;
@@ -55,7 +56,7 @@ impl TaskStore {
     }
 
     /// Adds a task.
-    pub(crate) async fn create(&self, task: NewTask) -> Result<Task, TaskError> {
+    pub(crate) async fn create(&self, task: Create<Task>) -> Result<Task, TaskError> {
         self.writer.write(move |connection| rows::insert(connection, task)).await
     }
 

@@ -3,6 +3,7 @@
 use chrono::{DateTime, SubsecRound as _, Utc};
 use mcp_aql::OperationError;
 use mcp_aql::query::fold_text;
+use mcp_aql::resource::Create;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use serde::de::DeserializeOwned;
@@ -10,27 +11,15 @@ use serde_json::{Value, json};
 
 use super::links;
 use crate::error::TaskError;
-use crate::model::{NewTask, Task};
+use crate::model::Task;
 
 /// The columns that [`task`] reads, in order.
 pub(super) const COLUMNS: &str = "number, title, description, status, priority, tags, metadata, due_date, \
                        created_at, updated_at, version";
 
-pub(super) fn insert(connection: &Connection, new: NewTask) -> Result<Task, TaskError> {
+pub(super) fn insert(connection: &Connection, new: Create<Task>) -> Result<Task, TaskError> {
     let now = next_instant(connection)?;
-    let mut task = Task {
-        task_id: String::new(),
-        title: new.title,
-        description: new.description,
-        status: new.status,
-        priority: new.priority,
-        tags: new.tags,
-        metadata: new.metadata,
-        due_date: new.due_date,
-        created_at: now,
-        updated_at: now,
-        version: 1,
-    };
+    let mut task = new.into_resource((String::new(), now, now));
     let insert = "INSERT INTO task (title, description, status, priority, tags, metadata, due_date,
                                     created_at, updated_at, version,
                                     title_words, description_words, tags_words)

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use mcp_aql::query::sql::SqlRecord;
 use mcp_aql::query::{CollectionQuery, CursorKey, QueryOptions, TextSearch};
+use mcp_aql::resource::Create;
 use mcp_aql::{ErrorCode, IfMatch, Page, Update};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -11,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::TaskStore;
 use crate::error::TaskError;
-use crate::model::{Link, NewTask, Relationship, Status, Task};
+use crate::model::{Link, Relationship, Status, Task};
 
 /// Creates a temporary directory and a file name in it.
 fn file() -> (TempDir, PathBuf) {
@@ -25,16 +26,12 @@ async fn store() -> (TempDir, TaskStore) {
     (directory, TaskStore::open(path).await.unwrap())
 }
 
-fn titled(title: &str) -> NewTask {
-    NewTask {
-        title: title.to_owned(),
-        description: None,
-        status: Status::Todo,
-        priority: 3,
-        tags: Vec::new(),
-        metadata: Map::new(),
-        due_date: None,
-    }
+fn new(fields: Value) -> Create<Task> {
+    Create::from_json(fields).unwrap()
+}
+
+fn titled(title: &str) -> Create<Task> {
+    new(json!({ "title": title }))
 }
 
 fn merge(input: Value) -> impl FnOnce(&mut Task) -> Result<(), mcp_aql::OperationError> {
@@ -63,15 +60,15 @@ async fn a_task_is_the_same_after_the_file_was_closed_and_opened() {
     let (_directory, path) = file();
     let store = TaskStore::open(&path).await.unwrap();
     let created = store
-        .create(NewTask {
-            description: Some("Größe: 🐘".to_owned()),
-            status: Status::Doing,
-            priority: 1,
-            tags: vec!["a".to_owned(), "b \"c\"".to_owned()],
-            metadata: Map::from_iter([("deep".to_owned(), json!({"x": [1, 2.5, null, "y"]}))]),
-            due_date: "2031-05-06".parse().ok(),
-            ..titled("Write")
-        })
+        .create(new(json!({
+            "title": "Write",
+            "description": "Größe: 🐘",
+            "status": "doing",
+            "priority": 1,
+            "tags": ["a", "b \"c\""],
+            "metadata": { "deep": { "x": [1, 2.5, null, "y"] } },
+            "due_date": "2031-05-06",
+        })))
         .await
         .unwrap();
     assert_eq!(store.get(created.task_id.clone()).await.unwrap(), created);
@@ -90,11 +87,11 @@ async fn an_update_changes_only_named_fields() {
     // REQ-UPD-07, REQ-UPD-08, REQ-UPD-10, REQ-UPD-11
     let (_directory, store) = store().await;
     let before = store
-        .create(NewTask {
-            metadata: Map::from_iter([("a".to_owned(), json!({"x": 1, "y": 2}))]),
-            due_date: "2031-05-06".parse().ok(),
-            ..titled("Write")
-        })
+        .create(new(json!({
+            "title": "Write",
+            "metadata": { "a": { "x": 1, "y": 2 } },
+            "due_date": "2031-05-06",
+        })))
         .await
         .unwrap();
     let input = json!({"priority": 1, "metadata": {"a": {"y": null, "z": 3}}, "due_date": null});
@@ -300,8 +297,8 @@ async fn a_search_finds_any_word_and_exact_phrases() {
         ("Read the invoice", Some("from ÖLWERK"), "office"),
         ("Water the plants", Some("report to nobody"), "garden"),
     ] {
-        let (description, tags) = (description.map(str::to_owned), vec![tag.to_owned()]);
-        store.create(NewTask { description, tags, ..titled(title) }).await.unwrap();
+        let fields = json!({ "title": title, "description": description, "tags": [tag] });
+        store.create(new(fields)).await.unwrap();
     }
     for (query, found) in [
         ("REPORT", vec!["Write the report", "Water the plants"]),
