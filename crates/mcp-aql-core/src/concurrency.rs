@@ -143,15 +143,17 @@ async fn run_until_cancelled(
     }
 }
 
-fn given_up() -> OperationError {
+pub(crate) fn given_up() -> OperationError {
     OperationError::internal("the caller gave up")
 }
 
-/// Starts an operation. The returned future turns a panic into `INTERNAL_ERROR`, so that the session
+/// Starts a function of the author's. The returned future turns a panic into `INTERNAL_ERROR`, so that the session
 /// continues. It does not contain the call, so that it stays small.
-fn caught<'a, F>(start: F) -> impl Future<Output = Outcome> + use<'a, F>
+pub(crate) fn caught<'a, F, T: 'a>(
+    start: F,
+) -> impl Future<Output = Result<T, OperationError>> + use<'a, F, T>
 where
-    F: FnOnce() -> BoxFuture<'a, Outcome>,
+    F: FnOnce() -> BoxFuture<'a, Result<T, OperationError>>,
 {
     let started = catch_unwind(AssertUnwindSafe(start));
     async {

@@ -44,7 +44,7 @@ impl std::str::FromStr for Database {
     }
 }
 
-/// What to generate.
+/// A request for the source of an adapter.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The database.
@@ -107,7 +107,7 @@ fn with_causes(error: &tokio_postgres::Error) -> String {
 pub struct Generated {
     /// A complete `main.rs`.
     pub source: String,
-    /// What is missing, one sentence each.
+    /// The parts that are missing, one sentence each.
     pub remarks: Vec<String>,
 }
 

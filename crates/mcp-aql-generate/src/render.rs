@@ -71,7 +71,6 @@ fn head(target: &Target, resources: &[Resource]) -> String {
     let dates: Vec<_> =
         ["DateTime", "NaiveDate", "Utc"].into_iter().filter(|name| has(resources, name)).collect();
     let has_json = has(resources, "Value");
-    let mut crates = "tokio --features macros,rt-multi-thread".to_owned();
     let schemars = if dates.is_empty() { "schemars" } else { "schemars --features chrono04" };
     let mut more = Vec::new();
     if !dates.is_empty() {
@@ -93,14 +92,13 @@ fn head(target: &Target, resources: &[Resource]) -> String {
     }
     let _ = write!(
         text,
-        "//! $ cargo add {crates}\n\
+        "//! $ cargo add tokio --features macros,rt-multi-thread\n\
          //! $ {variable}={example} cargo run -- introspect\n\
          //! ```\n\
          //!\n\
          //! A text is searched if its field is marked `search`. Give a large table a column for it, with\n\
          //! `SqlTable::search_column`.\n\n"
     );
-    crates.clear();
     match dates.as_slice() {
         [] => {}
         [one] => {
@@ -170,7 +168,7 @@ fn structure(resource: &Resource) -> String {
         let update = has_update.then_some("update, ").unwrap_or_default();
         format!("operations({create}get, list, {update}delete)")
     }];
-    if singular.to_snake_case() != type_name.to_snake_case() {
+    if *singular != type_name.to_snake_case() {
         options.push(format!("singular = \"{singular}\""));
     }
     if plural != singular {
@@ -266,7 +264,7 @@ fn store(target: &Target, resource: &Resource) -> String {
 fn adapter(target: &Target, name: &str, resources: &[Resource]) -> String {
     let Target { database, variable, connect, .. } = target;
     let stores: Vec<_> =
-        resources.iter().map(|resource| format!("{}(&database)", function(resource))).collect();
+        resources.iter().map(|resource| format!("{}(database)", function(resource))).collect();
     let call = match stores.as_slice() {
         [one] => format!(".resource({one})"),
         several => {
@@ -297,7 +295,6 @@ fn adapter(target: &Target, name: &str, resources: &[Resource]) -> String {
          {0}let database = {connect};\n\
          {0}adapter(&database)?.run().await\n\
          }}\n",
-        "    ",
-        call.replace("(&database)", "(database)"),
+        "    ", call,
     )
 }

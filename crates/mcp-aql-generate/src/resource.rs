@@ -5,8 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::Value as Json;
 
 use crate::expression::{Check, Default, Rule, checks, default};
-use crate::names::{camel, identifier, sentence, singular_of, snake};
+use crate::names::{camel, identifier, sentence, singular_of, snake, type_name};
 use crate::table::{Column, ColumnKind, Table};
+
+/// Names that no field of a query can have.
+const REFUSED: [&str; 3] = ["and", "or", "not"];
 
 /// The resource of a table.
 #[derive(Debug, Clone)]
@@ -22,7 +25,7 @@ pub(crate) struct Resource {
     pub(crate) has_update: bool,
     pub(crate) fields: Vec<Field>,
     pub(crate) enums: Vec<Enum>,
-    /// What is missing, one sentence each.
+    /// The parts that are missing, one sentence each.
     pub(crate) remarks: Vec<String>,
 }
 
@@ -70,7 +73,7 @@ impl Resource {
         let mut resource = Self {
             table: name.clone(),
             schema: table.schema.clone(),
-            type_name: camel(&singular),
+            type_name: type_name(&singular),
             plural: snake(name),
             doc: table.comment.clone().unwrap_or_else(|| {
                 let vowel = singular.starts_with(['a', 'e', 'i', 'o', 'u']);
@@ -85,7 +88,7 @@ impl Resource {
         };
         let found: Vec<_> = table.checks.iter().flat_map(|sql| checks(sql)).flatten().collect();
         let taken: BTreeSet<_> =
-            tables.iter().map(|table| camel(&singular_of(&snake(&table.name)))).collect();
+            tables.iter().map(|table| type_name(&singular_of(&snake(&table.name)))).collect();
         for column in &table.columns {
             let rules: Vec<_> =
                 found.iter().filter(|check| check.column == column.name).cloned().collect();
@@ -137,7 +140,11 @@ impl Resource {
     }
 
     fn field(&self, column: &Column, type_name: String) -> Field {
-        let name = snake(&column.name);
+        let mut name = snake(&column.name);
+        while self.fields.iter().any(|known| known.name == name) || REFUSED.contains(&name.as_str())
+        {
+            name.push_str("_x");
+        }
         let identifier = identifier(&name);
         Field {
             column: (name != column.name).then(|| column.name.clone()),
@@ -281,8 +288,8 @@ impl Resource {
         values: &[String],
         taken: &BTreeSet<String>,
     ) -> ValueType {
-        let mut name = format!("{}{}", self.type_name, camel(&column.name));
-        if taken.contains(&name) {
+        let mut name = type_name(&format!("{}_{}", self.singular, snake(&column.name)));
+        while taken.contains(&name) || self.enums.iter().any(|known| known.name == name) {
             name.push_str("Value");
         }
         let mut variants: Vec<(String, String)> = Vec::new();

@@ -55,8 +55,10 @@ fn table(connection: &Connection, name: String) -> Result<Table, Error> {
     }
     let mut foreign_keys = BTreeMap::new();
     let mut statement = connection.prepare(
-        "SELECT \"from\", \"table\", id FROM pragma_foreign_key_list(?1) AS key
-         WHERE (SELECT count(*) FROM pragma_foreign_key_list(?1) AS other WHERE other.id = key.id) = 1",
+        "SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?1) AS key
+         WHERE (SELECT count(*) FROM pragma_foreign_key_list(?1) AS other WHERE other.id = key.id) = 1
+             AND (SELECT count(*) FROM pragma_table_info(key.\"table\") WHERE pk > 0) = 1
+             AND coalesce((SELECT name FROM pragma_table_info(key.\"table\") WHERE pk > 0) = key.\"to\", true)",
     )?;
     let mut rows = statement.query([&name])?;
     while let Some(row) = rows.next()? {

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_aql_query::sql::{Access, Database, DatabaseError, SqlValue, Statement, Transaction};
+use mcp_aql_query::sql::{
+    Access, Database, DatabaseError, Dialect, SqlValue, Statement, Transaction,
+};
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArguments, PgColumn, PgRow, PgTypeInfo};
 use sqlx::{
@@ -61,6 +63,8 @@ impl fmt::Debug for SqlxPostgres {
 }
 
 impl Database for SqlxPostgres {
+    const DIALECT: Dialect = Dialect::Postgres;
+
     type Transaction = SqlxPostgresTransaction;
 
     async fn begin(&self, access: Access) -> Result<SqlxPostgresTransaction, DatabaseError> {

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_aql_query::sql::{Access, Database, DatabaseError, SqlValue, Statement, Transaction};
+use mcp_aql_query::sql::{
+    Access, Database, DatabaseError, Dialect, SqlValue, Statement, Transaction,
+};
 use sqlx::error::BoxDynError;
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{
@@ -75,6 +77,8 @@ impl fmt::Debug for SqlxSqlite {
 }
 
 impl Database for SqlxSqlite {
+    const DIALECT: Dialect = Dialect::Sqlite;
+
     type Transaction = SqlxSqliteTransaction;
 
     async fn begin(&self, access: Access) -> Result<SqlxSqliteTransaction, DatabaseError> {

@@ -137,9 +137,9 @@ pub(super) struct ReadyOperations {
 }
 
 /// `operations` or `operations(create = "add_task", get)`.
-struct Chosen(Option<Vec<ReadyOperation>>);
+struct ChosenOperations(Option<Vec<ReadyOperation>>);
 
-impl FromMeta for Chosen {
+impl FromMeta for ChosenOperations {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
         if matches!(meta, Meta::Path(_)) {
             return Ok(Self(None));
@@ -157,7 +157,7 @@ impl ReadyOperations {
     ) -> Option<Self> {
         let span = options.span_of("operations");
         let unclear = !options.lacks("operations");
-        let chosen = options.take::<Chosen>("operations", errors);
+        let chosen = options.take::<ChosenOperations>("operations", errors);
         let mut name = |key: &str| {
             let text = options.take::<Text>(key, errors)?;
             if span.is_none() && !unclear {

@@ -43,6 +43,14 @@ fn implementation(
     let names = names(ready, id_name, &records);
     let (if_match, check, advance) = version(resource, runtime, &records);
     let references = references(resource, runtime, &records);
+    let described_by = described_by(resource);
+    let write_only = write_only(resource);
+    let version_name = resource.version().map(|version| {
+        let name = &version.column.name.text;
+        quote! {
+            const VERSION: ::core::option::Option<&'static str> = ::core::option::Option::Some(#name);
+        }
+    });
     let operations = operations.iter().map(|operation| {
         let danger = operation.danger.as_ref().map(|danger| {
             // The question before a deletion names fields of the record, and `NAMES` has it.
@@ -66,6 +74,9 @@ fn implementation(
             const NAMES: #records::RecordNames = #names;
             const ID: #runtime::table::ParameterSpec =
                 #runtime::__private::required::<#id_type, #function>(#id_name, #description);
+            #described_by
+            #version_name
+            #write_only
             #references
             fn id(&self) -> &#id_type {
                 &self.#id_ident
@@ -82,6 +93,24 @@ fn implementation(
             ] = &[#(#operations),*];
         }
     })
+}
+
+/// Generates the name of the field that describes a record to a person.
+fn described_by(resource: &ResourceModel<'_>) -> Option<TokenStream> {
+    let mut fields = resource.on_the_wire();
+    let field = fields.find(|field| field.column.marks.search.is_some() && !field.is_sensitive)?;
+    let name = &field.column.name.text;
+    Some(quote! {
+        const DESCRIBED_BY: ::core::option::Option<&'static str> =
+            ::core::option::Option::Some(#name);
+    })
+}
+
+/// Generates the names of the fields that are in no result.
+fn write_only(resource: &ResourceModel<'_>) -> Option<TokenStream> {
+    let fields = resource.fields.iter().filter(|field| field.hidden && !field.serde.skip);
+    let names: Vec<_> = fields.map(|field| &field.column.name.text).collect();
+    (!names.is_empty()).then(|| quote!(const WRITE_ONLY: &'static [&'static str] = &[#(#names),*];))
 }
 
 /// Generates the fields that contain identifiers of other resources.

@@ -383,3 +383,60 @@ async fn rules_run_after_a_change_and_can_undo_it() {
         ["created Emma", "updated Emma to Persuasion", "deleted Persuasion"]
     );
 }
+
+/// A key, which nothing may describe.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource)]
+#[resource(operations(get, list, delete))]
+struct Key {
+    /// Number of the key.
+    #[resource(id)]
+    key_id: u32,
+    /// Text of the key.
+    #[resource(search)]
+    #[param(sensitive)]
+    text: String,
+}
+
+/// Rules whose description of a record fails.
+struct Failing;
+
+impl ResourceRules for Failing {
+    type Resource = Key;
+
+    #[expect(clippy::panic, reason = "the test is about it")]
+    fn describe(&self, record: &Key) -> Option<String> {
+        match record.key_id {
+            1 => None,
+            _ => panic!("no description"),
+        }
+    }
+}
+
+/// Rules that keep the second key.
+struct Keeping;
+
+impl ResourceRules for Keeping {
+    type Resource = Key;
+
+    fn before_delete(&self, _context: &Context, old: &Key) -> Result<(), OperationError> {
+        if old.key_id == 2 {
+            return Err(OperationError::wrong_state("key", "in use", ["list_keys"]));
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_question_shows_no_secret_and_survives_a_panic() {
+    // REQ-ERR-05, REQ-DNG-05
+    let keys = [1, 2, 3].map(|key_id| Key { key_id, text: "hush".to_owned() });
+    let store = MemoryStore::from_iter(keys).with_rules(Keeping).with_rules(Failing);
+    let adapter = Adapter::builder("house").resource(store).without_config().build().unwrap();
+    let delete = async |key_id: u32| {
+        let result = adapter.call("delete_key", json!({ "key_id": key_id })).await;
+        result.error().unwrap().clone()
+    };
+    assert_eq!(delete(1).await.details["confirmation_message"], "Delete key '1'?");
+    assert_eq!(delete(2).await.details["state"], "in use", "rules below other rules are asked");
+    assert_eq!(delete(3).await.code, "INTERNAL_ERROR");
+}

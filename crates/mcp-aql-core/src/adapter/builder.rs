@@ -117,6 +117,13 @@ impl AdapterBuilder {
         self
     }
 
+    /// Adds a problem, which [`build`](Self::build) reports.
+    #[doc(hidden)]
+    pub fn problem(mut self, problem: String) -> Self {
+        self.problems.push(problem);
+        self
+    }
+
     /// Adds shared state, which operations take as `State<T>`. There can be one state of each type.
     pub fn state<T: SharedState>(mut self, state: T) -> Self {
         if !self.states.insert(state) {

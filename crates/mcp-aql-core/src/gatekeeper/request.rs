@@ -6,6 +6,7 @@ use super::permission_plan::{Decision, PermissionPlan};
 use super::token::{TokenKind, TokenScope};
 use crate::argument::Argument;
 use crate::audit::{Audit, AuditEntry};
+use crate::concurrency::{caught, given_up};
 use crate::execution::LimitReached;
 use crate::operation::{Context, ExecutionCall, Handler, Preview, RegisteredOperation};
 use crate::redact::redacted;
@@ -63,14 +64,16 @@ impl<'a> GateRequest<'a> {
         self.context.session()
     }
 
-    /// Lets the operation look at the call before anybody is asked to confirm it. Returns the question of the
-    /// operation, or the error with which the call would fail.
+    /// Lets the operation look at the call before a confirmation is requested. Returns the question of the operation, or
+    /// the error with which the call would fail.
     pub(super) async fn preview(&self) -> Preview {
         let Handler::Function(function) = &self.operation.handler else { return Ok(None) };
         let context = self.context.of(self.operation.spec.name);
-        match function.preview(self.arguments, context) {
-            Some(preview) => preview.await,
-            None => Ok(None),
+        let Some(preview) = function.preview(self.arguments, context) else { return Ok(None) };
+        tokio::select! {
+            biased;
+            question = caught(|| preview) => question,
+            () = self.context.cancelled() => Err(given_up()),
         }
     }
 

@@ -7,10 +7,9 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::operation::Context;
 use mcp_aql_core::paging::Page;
-use mcp_aql_protocol::ErrorCode;
 
 use super::new_id::NewId;
-use super::{Record, ResourceStore};
+use super::{Record, ResourceStore, changed_identifier};
 use crate::collection::CollectionQuery;
 
 /// Records in memory. They are lost when the process ends. Clones share the records.
@@ -70,7 +69,8 @@ impl<R: Record> MemoryStore<R> {
         write(&mut self.records_mut().by_id)
     }
 
-    // A panic in a closure leaves the records as they were: they are replaced as a whole.
+    // A panic in a store's closure leaves the records as they were: they are replaced as a whole. The closure of `write`
+    // changes them itself, and is its author's responsibility.
     fn records(&self) -> RwLockReadGuard<'_, Records<R>> {
         self.shared.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -160,10 +160,7 @@ impl<R: Record<Id: NewId>> ResourceStore for MemoryStore<R> {
         let mut record = stored.clone();
         change(&mut record)?;
         if record.id() != id {
-            return Err(OperationError::new(
-                ErrorCode::InternalError,
-                "The change of the record has changed its identifier",
-            ));
+            return Err(changed_identifier());
         }
         after(&record)?;
         stored.clone_from(&record);

@@ -29,7 +29,7 @@ pub use new_id::NewId;
 pub use ready::{CreatedById, Ready, ReadyOperations};
 pub use reference::Reference;
 pub use row_filter::RowFilter;
-pub use rules::{ResourceRules, Ruled, WithRules};
+pub use rules::{ResourceRules, RuledStore, WithRules};
 pub use store::ResourceStore;
 pub use stores::{ResourceStores, WithResources};
 pub use version::{NoVersion, Version};
@@ -65,6 +65,15 @@ pub trait Record: IdentifiedResource + Serialize + Clone {
     /// The parameter with the identifier.
     const ID: ParameterSpec;
 
+    /// The field that describes a record to a person: the first one that can be searched and is not a secret.
+    const DESCRIBED_BY: Option<&'static str> = None;
+
+    /// The field with the version.
+    const VERSION: Option<&'static str> = None;
+
+    /// The fields that callers write and that are in no result.
+    const WRITE_ONLY: &'static [&'static str] = &[];
+
     /// The fields that contain identifiers of other records.
     const REFERENCES: &'static [Reference] = &[];
 
@@ -87,7 +96,7 @@ pub trait Record: IdentifiedResource + Serialize + Clone {
     fn advance_version(&mut self);
 }
 
-/// A type of an identifier.
+/// A type of an identifier. Its text by [`Display`] is the one in JSON, without quotation marks.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot identify a resource with ready operations",
     note = "an identifier implements `Clone`, `Ord`, `Display`, `Deserialize` and `JsonSchema`"
@@ -96,3 +105,8 @@ pub trait RecordId: ParameterType + Clone + Ord + Display + Send + Sync + 'stati
 
 #[diagnostic::do_not_recommend]
 impl<T: ParameterType + Clone + Ord + Display + Send + Sync + 'static> RecordId for T {}
+
+/// The error of a store whose rule or operation has changed the identifier of a record.
+pub(crate) fn changed_identifier() -> OperationError {
+    OperationError::internal("the change of the record has changed its identifier")
+}

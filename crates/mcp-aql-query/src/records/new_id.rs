@@ -6,7 +6,7 @@ use mcp_aql_core::vocab::new_id;
 ///
 /// | type | identifier number 7 of an `order` |
 /// |---|---|
-/// | `u32`, `u64`, `i32`, `i64` | 7 |
+/// | `u8` to `u64`, `i8` to `i64` | 7 |
 /// | `String` | `order-7` |
 #[diagnostic::on_unimplemented(
     message = "a store cannot number records by `{Self}`",
@@ -36,7 +36,7 @@ macro_rules! numbers {
     )*};
 }
 
-numbers!(u32, u64, i32, i64);
+numbers!(u8, u16, u32, u64, i8, i16, i32, i64);
 
 impl NewId for String {
     fn from_number(singular: &str, number: u64) -> Self {

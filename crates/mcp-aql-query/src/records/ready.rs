@@ -51,7 +51,7 @@ fn found<R: Record>(record: Option<R>, id: &R::Id) -> Result<R, OperationError> 
     record.ok_or_else(|| OperationError::not_found(R::NAMES.singular, id))
 }
 
-/// What a ready operation itself does after a change.
+/// A ready operation itself does nothing after a change.
 fn nothing<R>(_: &R) -> Result<(), OperationError> {
     Ok(())
 }

@@ -14,8 +14,8 @@ use crate::plan::Filter;
 use crate::read::{QuerySurface, read_condition};
 use crate::resource::Resource;
 
-/// A condition on the rows that exist for a caller. A call can neither read nor change other rows, whatever it
-/// requests, and they are neither counted nor aggregated.
+/// A condition on the rows that exist for a caller. No call can read, change, count or aggregate
+/// other rows.
 ///
 /// ```
 /// use mcp_aql::prelude::*;

@@ -145,7 +145,7 @@ pub trait ResourceRules: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Refuses a deletion. It is also called before anybody is asked to confirm the deletion.
+    /// Refuses a deletion. It is also called before a confirmation is requested.
     ///
     /// # Errors
     /// The reason why the deletion is refused.
@@ -158,8 +158,11 @@ pub trait ResourceRules: Send + Sync + 'static {
 /// Adds rules to a store.
 pub trait WithRules: ResourceStore + Sized {
     /// Adds rules, which every call of the store keeps to.
-    fn with_rules<H: ResourceRules<Resource = Self::Resource>>(self, rules: H) -> Ruled<Self, H> {
-        Ruled { store: self, rules }
+    fn with_rules<H: ResourceRules<Resource = Self::Resource>>(
+        self,
+        rules: H,
+    ) -> RuledStore<Self, H> {
+        RuledStore { store: self, rules }
     }
 }
 
@@ -167,14 +170,15 @@ pub trait WithRules: ResourceStore + Sized {
 impl<S: ResourceStore> WithRules for S {}
 
 /// A store whose calls keep to rules: [`WithRules::with_rules`].
-pub struct Ruled<S, H> {
+#[derive(Clone)]
+pub struct RuledStore<S, H> {
     store: S,
     rules: H,
 }
 
-impl<S, H> fmt::Debug for Ruled<S, H> {
+impl<S, H> fmt::Debug for RuledStore<S, H> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Ruled").finish_non_exhaustive()
+        formatter.debug_struct("RuledStore").finish_non_exhaustive()
     }
 }
 
@@ -195,13 +199,17 @@ fn exists<R: Record>(rows: &RowFilter<R>, record: &R) -> Result<(), OperationErr
     Err(OperationError::not_found(R::NAMES.singular, record.id()))
 }
 
-impl<S, H> ResourceStore for Ruled<S, H>
+impl<S, H> ResourceStore for RuledStore<S, H>
 where
     S: ResourceStore,
     H: ResourceRules<Resource = S::Resource>,
 {
     type Resource = S::Resource;
     type Row = S::Row;
+
+    fn problems(&self) -> Vec<String> {
+        self.store.problems()
+    }
 
     async fn insert(
         &self,
@@ -272,11 +280,13 @@ where
         context: &Context,
         id: &<S::Resource as Record>::Id,
     ) -> Result<Option<S::Resource>, OperationError> {
-        let record = self.get(context, id).await?;
-        if let Some(record) = &record {
-            self.rules.before_delete(context, record)?;
+        let rows = self.rules.visible(context);
+        let Some(record) = self.store.before_delete(context, id).await? else { return Ok(None) };
+        if !rows.matches(&record)? {
+            return Ok(None);
         }
-        Ok(record)
+        self.rules.before_delete(context, &record)?;
+        Ok(Some(record))
     }
 
     fn describe(&self, record: &S::Resource) -> Option<String> {

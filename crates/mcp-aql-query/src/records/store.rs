@@ -32,6 +32,11 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// the store loads the selected fields only.
     type Row: Serialize + JsonSchema + Send;
 
+    /// Returns the faults of the store, which the adapter reports when it is built.
+    fn problems(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Adds a record and returns it. `make` makes it for a new identifier.
     ///
     /// # Errors
@@ -77,7 +82,7 @@ pub trait ResourceStore: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Option<Self::Resource>, OperationError>> + Send;
 
     /// Returns a record that a caller wants to delete, if it exists, and refuses the deletion for the reasons of
-    /// [`delete`](Self::delete). It is called before anybody is asked to confirm.
+    /// [`delete`](Self::delete). It is called before a confirmation is requested.
     ///
     /// # Errors
     /// The reason why the record must stay, or an error of the store.
@@ -90,17 +95,14 @@ pub trait ResourceStore: Send + Sync + 'static {
     }
 
     /// Returns how a question describes a record to a person, after its identifier: `Ada, 3 items`. By default, it is
-    /// the first field that can be searched.
+    /// the first field that can be searched and is not marked `sensitive`.
     fn describe(&self, record: &Self::Resource) -> Option<String> {
-        let mut text = None;
-        let mut searched =
-            Self::Resource::model().own_fields().filter(|(info, _)| info.search && !info.computed);
-        if let Some((_, column)) = searched.next() {
-            column.texts(record, &mut |part| {
-                text.get_or_insert_with(String::new).push_str(part);
-            });
-        }
-        text.filter(|text| !text.is_empty())
+        let name = Self::Resource::DESCRIBED_BY?;
+        let mut fields = Self::Resource::model().own_fields();
+        let (_, column) = fields.find(|(info, _)| info.path == name)?;
+        let mut text = String::new();
+        column.texts(record, &mut |part| text.push_str(part));
+        Some(text).filter(|text| !text.is_empty())
     }
 
     /// Deletes a record and returns it, if it exists.

@@ -20,7 +20,7 @@ pub trait WithResources {
     where
         S::Resource: ReadyOperations<S>;
 
-    /// Adds the ready operations of the resources in up to eight stores. `query_relationships` follows the references
+    /// Adds the ready operations of the resources in up to sixteen stores. `query_relationships` follows the references
     /// between all of them.
     ///
     /// ```
@@ -90,11 +90,11 @@ impl WithResources for AdapterBuilder {
     }
 }
 
-/// A tuple of up to eight stores, for [`WithResources::resources`].
+/// A tuple of up to sixteen stores, for [`WithResources::resources`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tuple of stores",
     label = "not a tuple of stores",
-    note = "write up to eight stores in parentheses, `(customers, orders)`; each is a store of a type with `#[resource(operations)]`"
+    note = "write up to sixteen stores in parentheses, `(customers, orders)`; each is a store of a type with `#[resource(operations)]`"
 )]
 pub trait ResourceStores: StoreTypes {
     /// Adds the ready operations of each store.
@@ -125,6 +125,7 @@ macro_rules! tuple_of_stores {
                 let ($($store,)+) = self;
                 let mut stores: Vec<Arc<dyn StoredEdges>> = Vec::new();
                 $(
+                    builder = $store.problems().into_iter().fold(builder, AdapterBuilder::problem);
                     let ready = Arc::new(Ready { store: $store });
                     builder =
                         builder.ready_operations(Arc::clone(&ready), $store::Resource::OPERATIONS);
@@ -144,3 +145,11 @@ tuple_of_stores!(A, B, C, D, E);
 tuple_of_stores!(A, B, C, D, E, F);
 tuple_of_stores!(A, B, C, D, E, F, G);
 tuple_of_stores!(A, B, C, D, E, F, G, H);
+tuple_of_stores!(A, B, C, D, E, F, G, H, I);
+tuple_of_stores!(A, B, C, D, E, F, G, H, I, J);
+tuple_of_stores!(A, B, C, D, E, F, G, H, I, J, K);
+tuple_of_stores!(A, B, C, D, E, F, G, H, I, J, K, L);
+tuple_of_stores!(A, B, C, D, E, F, G, H, I, J, K, L, M);
+tuple_of_stores!(A, B, C, D, E, F, G, H, I, J, K, L, M, N);
+tuple_of_stores!(A, B, C, D, E, F, G, H, I, J, K, L, M, N, O);
+tuple_of_stores!(A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P);

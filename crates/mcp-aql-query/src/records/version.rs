@@ -33,8 +33,8 @@ numbers!(u32, u64, i32, i64);
 impl Version for DateTime<Utc> {
     fn advance(&mut self) {
         // Two changes may be faster than the clock.
-        let next = *self + chrono::TimeDelta::microseconds(1);
-        *self = Utc::now().max(next);
+        let next = self.checked_add_signed(chrono::TimeDelta::microseconds(1));
+        *self = Utc::now().max(next.unwrap_or(DateTime::<Utc>::MIN_UTC));
     }
 }
 

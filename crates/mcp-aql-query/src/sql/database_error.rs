@@ -7,7 +7,8 @@ use mcp_aql_protocol::ErrorCode;
 
 use crate::records::Record;
 
-/// An error of a database.
+/// An error of a database. Every error and every message converts into `Other` with `?`, so that this type itself is not
+/// a [`std::error::Error`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DatabaseError {

@@ -175,9 +175,8 @@ impl<T: Resource> SqlTable<T> {
     /// The query capabilities of this table: the `backend` of an operation's `#[query(…)]`. It
     /// includes the problems that [`check`](Self::check) finds, for `build()` to report.
     pub fn capabilities(&self) -> Capabilities {
-        let problems = self.problems.get_or_init(|| self.find_problems());
         let mut capabilities =
-            problems.iter().fold(Capabilities::all(), Capabilities::with_build_error);
+            self.problems().iter().fold(Capabilities::all(), Capabilities::with_build_error);
         if self.finish.is_some() {
             return capabilities;
         }
@@ -201,8 +200,17 @@ impl<T: Resource> SqlTable<T> {
     /// # Errors
     /// [`SqlError::Table`] with all problems.
     pub fn check(&self) -> Result<(), SqlError> {
-        let problems = self.problems.get_or_init(|| self.find_problems());
-        if problems.is_empty() { Ok(()) } else { Err(SqlError::Table(problems.clone())) }
+        let problems = self.problems();
+        if problems.is_empty() { Ok(()) } else { Err(SqlError::Table(problems.to_vec())) }
+    }
+
+    /// The problems of the description.
+    pub(crate) fn problems(&self) -> &[String] {
+        self.problems.get_or_init(|| self.find_problems())
+    }
+
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.mapping.dialect
     }
 
     fn find_problems(&self) -> Vec<String> {

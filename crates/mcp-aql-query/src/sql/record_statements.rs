@@ -10,7 +10,7 @@ use mcp_aql_core::error::OperationError;
 
 use super::column_type::ColumnType;
 use super::context::Context;
-use super::dialect::{Dialect, Form, Operand, function};
+use super::dialect::{Dialect, Form, Operand, Storage, function};
 use super::layout::{Columns, Layout};
 use super::record::SqlRecord;
 use super::value::{SqlValue, Statement};
@@ -19,7 +19,7 @@ use crate::columns::instant_of;
 use crate::field_info::FieldInfo;
 use crate::records::Record;
 use crate::text::fold_text;
-use crate::value::{Scalar, ValueKind};
+use crate::value::{Scalar, ValueKind, instant_text};
 
 /// The table in which SQLite keeps the highest number of each column with `AUTOINCREMENT`.
 const SEQUENCES: &str = "sqlite_sequence";
@@ -99,6 +99,25 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
             delete.and_where(condition);
         }
         Statement::of(context.dialect(), &delete)
+    }
+
+    /// The faults of a table that keeps records.
+    pub(super) fn record_problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        for name in R::WRITE_ONLY {
+            problems.push(format!(
+                "`{name}` has `#[serde(skip_serializing)]`, and a table stores the JSON form: store it elsewhere"
+            ));
+        }
+        let coarse = [Storage::UnixSeconds, Storage::UnixMillis];
+        if let Some(version) = R::VERSION
+            && self.mapping.storage.get(version).is_some_and(|storage| coarse.contains(storage))
+        {
+            problems.push(format!(
+                "`{version}` is the version, and two changes may have the same: store it in microseconds"
+            ));
+        }
+        problems
     }
 
     /// Whether records are identified by UUIDs.
@@ -262,7 +281,7 @@ fn write(
     let column = Alias::new(column_name(context, path));
     let written = stored(context, info, value)?;
     let written = match context.mapping.types.get(path) {
-        Some(kind) if !value.is_null() => kind.write(written),
+        Some(kind) if !value.is_null() || info.list && !info.optional => kind.write(written),
         _ => written,
     };
     columns.push((column, written));
@@ -297,18 +316,30 @@ fn stored(context: &Context<'_>, info: &FieldInfo, value: &Value) -> Result<Expr
         found: "another value in the record",
     };
     if value.is_null() {
-        return Ok(Expr::null());
+        // `skip_serializing_if` omits an empty list.
+        return Ok(if info.list && !info.optional {
+            json_text(dialect, "[]")
+        } else {
+            Expr::null()
+        });
     }
     let text = || value.as_str().ok_or_else(|| wrong("text"));
     Ok(match form {
         Form::Boolean => Expr::val(value.as_bool().ok_or_else(|| wrong("a boolean"))?),
-        Form::Integer => Expr::val(value.as_i64().ok_or_else(|| wrong("a number of 64 bits"))?),
+        Form::Integer => Expr::val(value.as_i64().ok_or_else(|| {
+            let expected = format!("must be at most {}", i64::MAX);
+            SqlError::Request(OperationError::invalid_value(&info.path, expected))
+        })?),
         Form::Number => {
             let number = value.as_f64().ok_or_else(|| wrong("a number"))?;
             #[expect(clippy::cast_possible_truncation, reason = "the field has 32 bits")]
             Expr::val(if info.single { f64::from(number as f32) } else { number })
         }
-        Form::Text | Form::Choice | Form::DateText | Form::InstantText => {
+        Form::InstantText => {
+            let instant = instant_of(text()?).ok_or_else(|| wrong("an instant"))?;
+            Expr::val(instant_text(&instant))
+        }
+        Form::Text | Form::Choice | Form::DateText => {
             let text = text()?;
             if !dialect.holds(text) {
                 return Err(SqlError::Request(OperationError::new(
@@ -328,14 +359,17 @@ fn stored(context: &Context<'_>, info: &FieldInfo, value: &Value) -> Result<Expr
             written_operand(dialect.operand(&Scalar::Instant(instant), form))
                 .ok_or_else(|| wrong("an instant of the database's calendar"))?
         }
-        Form::Json => {
-            let json = Expr::val(value.to_string());
-            match dialect {
-                Dialect::Sqlite => json,
-                Dialect::Postgres => json.cast_as(Alias::new("jsonb")),
-            }
-        }
+        Form::Json => json_text(dialect, &value.to_string()),
     })
+}
+
+/// A document.
+fn json_text(dialect: Dialect, json: &str) -> Expr {
+    let json = Expr::val(json);
+    match dialect {
+        Dialect::Sqlite => json,
+        Dialect::Postgres => json.cast_as(Alias::new("jsonb")),
+    }
 }
 
 /// The value that a column stores: the operand, or the largest value below it.

@@ -11,15 +11,18 @@ use mcp_aql_core::vocab::new_uuid;
 use serde::de::DeserializeOwned;
 
 use super::database_error::DatabaseError;
-use super::{SqlError, SqlRecord, SqlTable, SqlValue, Statement};
+use super::{Dialect, SqlError, SqlRecord, SqlTable, SqlValue, Statement};
 use crate::collection::CollectionQuery;
-use crate::records::{NewId, Record, ResourceStore};
+use crate::records::{NewId, Record, ResourceStore, changed_identifier};
 
 /// A database, for [`SqlStore`]: what connects a driver.
 ///
 /// `RusqliteDatabase` (feature `rusqlite`) and `PostgresDatabase` (feature `tokio-postgres`) implement it, and so do
 /// `SqlxSqlite` and `SqlxPostgres` of the crate `mcp-aql-sqlx`.
 pub trait Database: Send + Sync + 'static {
+    /// The dialect of the database.
+    const DIALECT: Dialect;
+
     /// A transaction. One that is dropped without [`commit`](Transaction::commit) changes nothing.
     type Transaction: Transaction;
 
@@ -62,6 +65,14 @@ pub trait Transaction: Send {
     fn commit(self) -> impl Future<Output = Result<(), DatabaseError>> + Send;
 }
 
+impl<R> Clone for RecordChange<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for RecordChange<'_, R> {}
+
 /// Records in a table of SQLite or PostgreSQL.
 ///
 /// Queries run in the database, see [`SqlTable`]. A change reads the record, lets the author's rules and the check of
@@ -82,7 +93,7 @@ type FurtherStatements<R> =
     dyn Fn(&Context, RecordChange<'_, R>) -> Result<Vec<Statement>, OperationError> + Send + Sync;
 
 /// A change of a record, for [`SqlStore::with_statements`].
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum RecordChange<'a, R> {
     /// The record is new.
@@ -106,7 +117,8 @@ impl<R: Record + DeserializeOwned, D> SqlStore<R, D> {
     }
 
     /// Runs further statements after each change, in the same transaction. If `further` or a statement fails, nothing
-    /// changes. A value `Null` has the type `text` in PostgreSQL.
+    /// changes. In PostgreSQL, `Int` is a `bigint`, `Float` a `double precision` and `Null` a `text`: a column of another
+    /// type needs a conversion, `CAST($1 AS integer)`.
     ///
     /// ```
     /// use mcp_aql::prelude::*;
@@ -236,6 +248,16 @@ where
     type Resource = R;
     type Row = SqlRecord<R>;
 
+    fn problems(&self) -> Vec<String> {
+        let mut problems = self.table.problems().to_vec();
+        if self.table.dialect() != D::DIALECT {
+            problems.push("the dialect is not that of the database".to_owned());
+        }
+        problems.extend(self.table.record_problems());
+        let name = R::NAMES.singular;
+        problems.into_iter().map(|problem| format!("the table of '{name}': {problem}")).collect()
+    }
+
     async fn insert(
         &self,
         context: &Context,
@@ -289,6 +311,9 @@ where
         };
         let mut record = old.clone();
         change(&mut record)?;
+        if record.id() != id {
+            return Err(changed_identifier());
+        }
         if let Some((statement, reader)) =
             self.table.update_record(&old, &record).map_err(internal)?
         {

@@ -85,10 +85,11 @@ impl Gate for ConfirmationGate {
                 return Ok(None);
             }
             let hash = params_hash::params_hash(request.arguments);
-            // A call that would fail is refused before anybody is asked.
+            // A call that would fail is refused before a confirmation is requested. The caller's token confirms the
+            // call that was looked at; a person always reads the question.
             let question = match request.credentials.confirmation() {
-                Some(_) => None,
-                None => request.preview().await?,
+                Some(_) if person.is_none() => None,
+                _ => request.preview().await?,
             };
             let required = RequiredConfirmation { session, reason, policies, hash, question };
             let ticket = match person {

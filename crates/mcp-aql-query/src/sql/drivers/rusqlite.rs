@@ -10,7 +10,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, params_from_iter};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::task::spawn_blocking;
 
-use crate::sql::{Access, Database, DatabaseError, SqlValue, Statement, Transaction};
+use crate::sql::{Access, Database, DatabaseError, Dialect, SqlValue, Statement, Transaction};
 
 /// A SQLite database for [`SqlStore`](super::super::SqlStore), with one connection, which its calls use one after
 /// another. Clones share it.
@@ -45,6 +45,8 @@ impl fmt::Debug for RusqliteDatabase {
 }
 
 impl Database for RusqliteDatabase {
+    const DIALECT: Dialect = Dialect::Sqlite;
+
     type Transaction = RusqliteTransaction;
 
     async fn begin(&self, access: Access) -> Result<RusqliteTransaction, DatabaseError> {

@@ -7,7 +7,10 @@ use mcp_aql_core::Error;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 
-use crate::sql::{Access, Database, DatabaseError, SqlValue, Statement, Transaction};
+use crate::sql::{Access, Database, DatabaseError, Dialect, SqlValue, Statement, Transaction};
+
+/// The number of statements that a connection keeps prepared.
+const MAX_PREPARED: usize = 256;
 
 /// A PostgreSQL database for [`SqlStore`](super::super::SqlStore), with a pool of connections.
 #[derive(Clone)]
@@ -42,6 +45,8 @@ impl fmt::Debug for PostgresDatabase {
 }
 
 impl Database for PostgresDatabase {
+    const DIALECT: Dialect = Dialect::Postgres;
+
     type Transaction = PostgresTransaction;
 
     async fn begin(&self, access: Access) -> Result<PostgresTransaction, DatabaseError> {
@@ -85,6 +90,10 @@ impl Drop for PostgresTransaction {
 impl Transaction for PostgresTransaction {
     async fn run(&mut self, statement: Statement) -> Result<Vec<Vec<SqlValue>>, DatabaseError> {
         let connection = self.connection()?;
+        // The text of a statement depends on the request, so that the cache would grow without end.
+        if connection.statement_cache.size() >= MAX_PREPARED {
+            connection.statement_cache.clear();
+        }
         let prepared = connection.prepare_cached(&statement.sql).await?;
         let values = statement.values.into_iter().map(|value| -> Box<dyn ToSql + Send + Sync> {
             match value {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod limits;
+
 use chrono::{DateTime, NaiveDate, Utc};
 use deadpool_postgres::Pool;
 use mcp_aql::Adapter;
@@ -339,6 +341,11 @@ async fn a_cancelled_call_changes_nothing_and_blocks_nobody() {
             let call = adapter.call("update_book", params);
             let time = std::time::Duration::from_micros(microseconds);
             let _ = tokio::time::timeout(time, call).await;
+            let read = adapter.call("get_book", json!({ "book_id": 1 })).await;
+            let book = &read.data()["book"];
+            let (author, copies) = (&book["author"], &book["copies"]);
+            let whole = [(Value::Null, 1), (json!("x"), 9)];
+            assert!(whole.iter().any(|(a, c)| author == a && copies == c), "{name}: {book}");
             let change = json!({ "book_id": 1, "input": { "author": null, "copies": 1 } });
             let result = adapter.call("update_book", change).await;
             let book = &result.data()["book"];

@@ -1,0 +1,96 @@
+//! Tables that cannot keep a resource, and values at the limits of columns.
+
+use chrono::{DateTime, FixedOffset, Utc};
+use mcp_aql::prelude::*;
+use mcp_aql::query::sql::{Dialect, SqlTable, Storage};
+use mcp_aql::resource::{RusqliteDatabase, SqlStore};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::ask;
+
+/// A note.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations)]
+struct Note {
+    /// Number of the note.
+    #[resource(id)]
+    note_id: u64,
+    /// Time of the note.
+    #[resource(filter, sort)]
+    written: DateTime<FixedOffset>,
+    /// Number of letters.
+    letters: u64,
+    /// Labels.
+    #[param(default = [])]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    labels: Vec<String>,
+}
+
+/// A lock.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations)]
+struct Lock {
+    /// Number of the lock.
+    #[resource(id)]
+    lock_id: u32,
+    /// Digits that open the lock.
+    #[serde(skip_serializing, default)]
+    #[param(sensitive)]
+    pin: String,
+    /// Time of the last change.
+    #[resource(read_only)]
+    #[create_input(value = Utc::now())]
+    #[serde(rename = "_version")]
+    version: DateTime<Utc>,
+}
+
+fn sqlite(tables: &str) -> RusqliteDatabase {
+    let connection = rusqlite::Connection::open_in_memory().unwrap();
+    connection.execute_batch(tables).unwrap();
+    RusqliteDatabase::new(connection)
+}
+
+#[test]
+fn a_table_that_cannot_keep_the_resource_is_reported_when_the_adapter_is_built() {
+    // REQ-CON-02
+    let table = SqlTable::new(Dialect::Postgres, "lock")
+        .stored_as("_version", Storage::UnixSeconds)
+        .column("hiden", "hidden");
+    let store = SqlStore::<Lock, _>::new(table, sqlite(""));
+    let error = Adapter::builder("door").resource(store).without_config().build().unwrap_err();
+    let text = error.to_string();
+    for problem in [
+        "the table of 'lock': `Lock` has no field `hiden`",
+        "the table of 'lock': the dialect is not that of the database",
+        "the table of 'lock': `pin` has `#[serde(skip_serializing)]`",
+        "the table of 'lock': `_version` is the version, and two changes may have the same",
+    ] {
+        assert!(text.contains(problem), "{problem}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn instants_lists_and_numbers_are_stored_as_they_are_compared() {
+    // REQ-COL-04, REQ-ERR-05
+    let database = sqlite(
+        "CREATE TABLE note (note_id INTEGER PRIMARY KEY, written TEXT NOT NULL, letters INTEGER NOT NULL,
+             labels TEXT NOT NULL)",
+    );
+    let store = SqlStore::<Note, _>::new(SqlTable::new(Dialect::Sqlite, "note"), database);
+    let adapter = Adapter::builder("notes").resource(store).without_config().build().unwrap();
+    let new =
+        |letters: Value| json!({ "written": "2031-05-06T09:00:00+02:00", "letters": letters });
+    let created = ask(&adapter, "create_note", &new(json!(3))).await;
+    assert_eq!(created["note"]["written"], "2031-05-06T07:00:00Z", "{created}");
+    for (bound, count) in [("2031-05-06T08:00:00Z", 1), ("2031-05-06T07:00:00Z", 0)] {
+        let filter = json!({ "filter": { "written": { "lt": bound } } });
+        let listed = ask(&adapter, "list_notes", &filter).await;
+        assert_eq!(listed["pageInfo"]["totalCount"], count, "{bound}: {listed}");
+    }
+    let refused = ask(&adapter, "create_note", &new(json!(u64::MAX))).await;
+    assert_eq!(
+        refused["message"], "Parameter 'letters' must be at most 9223372036854775807",
+        "{refused}"
+    );
+}
