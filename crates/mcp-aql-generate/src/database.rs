@@ -1,14 +1,9 @@
-//! The databases, and the way from a URL to a source file.
+//! Databases, requests and errors.
 
 use std::fmt;
 
-use crate::render;
-use crate::resource::Resource;
-use crate::table::Table;
-use crate::{postgres, sqlite};
-
 /// The number of tables that one adapter can have.
-const MAX_TABLES: usize = 16;
+pub(crate) const MAX_TABLES: usize = 16;
 
 /// A database, by its URL.
 #[derive(Clone, PartialEq, Eq)]
@@ -102,56 +97,6 @@ fn with_causes(error: &tokio_postgres::Error) -> String {
     text
 }
 
-/// The generated source, and remarks about tables and columns that it leaves out.
-#[derive(Debug, Clone)]
-pub struct Generated {
-    /// A complete `main.rs`.
-    pub source: String,
-    /// The parts that are missing, one sentence each.
-    pub remarks: Vec<String>,
-}
-
-/// Reads the tables and writes the source of an adapter.
-///
-/// # Errors
-/// If the database cannot be read, a requested table does not exist, or no table can be a resource.
-pub async fn generate(request: &Request) -> Result<Generated, Error> {
-    let tables = match &request.database {
-        Database::Postgres(url) => {
-            let schema = request.schema.as_deref().unwrap_or("public");
-            postgres::tables(url, schema, &request.tables).await?
-        }
-        Database::Sqlite(path) => sqlite::tables(path, &request.tables)?,
-    };
-    write(request, &tables)
-}
-
-fn write(request: &Request, tables: &[Table]) -> Result<Generated, Error> {
-    let mut resources: Vec<Resource> = Vec::new();
-    let mut remarks = Vec::new();
-    for table in tables {
-        match Resource::of(table, tables) {
-            Ok(resource) => {
-                let same = |other: &&Resource| other.type_name == resource.type_name;
-                if let Some(other) = resources.iter().find(same) {
-                    return Err(Error::SameName(other.table.clone(), resource.table));
-                }
-                remarks.extend(resource.remarks.iter().cloned());
-                resources.push(resource);
-            }
-            Err(remark) => remarks.push(remark),
-        }
-    }
-    if resources.is_empty() {
-        return Err(Error::NoResource(remarks));
-    }
-    if resources.len() > MAX_TABLES {
-        return Err(Error::TooMany(resources.len()));
-    }
-    let source = render::source(request, &resources);
-    Ok(Generated { source, remarks })
-}
-
 /// Selects the requested tables among those that exist.
 pub(crate) fn selected(known: Vec<String>, wanted: &[String]) -> Result<Vec<String>, Error> {
     if known.is_empty() {
@@ -160,10 +105,14 @@ pub(crate) fn selected(known: Vec<String>, wanted: &[String]) -> Result<Vec<Stri
     if wanted.is_empty() {
         return Ok(known);
     }
-    for table in wanted {
-        if !known.contains(table) {
-            return Err(Error::NoTable { table: table.clone(), known });
+    let mut chosen: Vec<String> = Vec::new();
+    for table in wanted.iter().map(|table| table.trim()) {
+        if !known.iter().any(|name| name == table) {
+            return Err(Error::NoTable { table: table.to_owned(), known });
+        }
+        if !chosen.iter().any(|name| name == table) {
+            chosen.push(table.to_owned());
         }
     }
-    Ok(wanted.to_vec())
+    Ok(chosen)
 }

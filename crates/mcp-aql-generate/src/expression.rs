@@ -201,14 +201,18 @@ fn literal(expression: &Expr) -> Option<Json> {
 pub(crate) fn default(sql: &str) -> Default {
     let text = sql.trim().to_lowercase();
     let plain = text.trim_matches(['(', ')']);
-    if ["now", "current_timestamp", "localtimestamp"].contains(&plain)
-        || plain.starts_with("datetime('now'")
-        || plain.starts_with("statement_timestamp(")
-        || plain.starts_with("clock_timestamp(")
-    {
+    const NOW: [&str; 6] = [
+        "now",
+        "current_timestamp",
+        "localtimestamp",
+        "statement_timestamp",
+        "clock_timestamp",
+        "datetime('now'",
+    ];
+    if NOW.contains(&plain) {
         return Default::Now;
     }
-    if plain == "current_date" || plain.starts_with("date('now'") {
+    if plain == "current_date" || plain == "date('now'" {
         return Default::Today;
     }
     match parsed(sql).as_ref().map(bare) {

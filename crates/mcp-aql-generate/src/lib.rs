@@ -2,22 +2,29 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `database` | databases, requests and errors |
+//! | `generation` | the way from a request to a source file |
 //! | `table` | the description of a table that both databases share |
 //! | `postgres`, `sqlite` | read the description |
 //! | `expression` | reads CHECK constraints and defaults |
-//! | `resource` | decides about the resource of a table: names, types, options |
+//! | `resource` | decides about the resource of a table: names, options, defaults |
+//! | `value_type`, `constraints` | the types of fields, and the constraints of parameters |
 //! | `render` | writes the source |
 //!
 //! The command `mcp-aql-generate` is the interface; see its `--help`.
 #![forbid(unsafe_code)]
 
+mod constraints;
 mod database;
 mod expression;
+mod generation;
 mod names;
 mod postgres;
 mod render;
 mod resource;
 mod sqlite;
 mod table;
+mod value_type;
 
-pub use database::{Database, Error, Request, generate};
+pub use database::{Database, Error, Request};
+pub use generation::{Generated, generate};

@@ -158,11 +158,7 @@ const RESERVED: &[&str] = &[
 
 /// Returns a name as an identifier of Rust.
 pub(crate) fn identifier(name: &str) -> String {
-    match name {
-        "self" | "super" | "crate" => format!("{name}_"),
-        name if KEYWORDS.contains(&name) => format!("r#{name}"),
-        name => name.to_owned(),
-    }
+    if KEYWORDS.contains(&name) { format!("r#{name}") } else { name.to_owned() }
 }
 
 /// The keywords of Rust that an identifier can be with `r#`.
@@ -174,6 +170,18 @@ const KEYWORDS: [&str; 48] = [
     "virtual", "where", "while", "yield",
 ];
 
+/// Returns a comment of the database as lines of documentation, or `None` if it is blank.
+pub(crate) fn lines(comment: &str) -> Option<String> {
+    let is_hidden = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    let line = |line: &str| line.replace(is_hidden, " ").trim().to_owned();
+    let lines: Vec<_> = comment.split(['\n', '\r']).map(line).collect();
+    let text = lines.join("\n").trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
 /// Returns a name as words that start a sentence.
 pub(crate) fn sentence(name: &str) -> String {
     let words = snake(name).replace('_', " ");
@@ -184,7 +192,7 @@ pub(crate) fn sentence(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{camel, identifier, sentence, singular_of, snake};
+    use super::{camel, identifier, lines, sentence, singular_of, snake, type_name};
 
     #[test]
     fn the_singular_of_a_table_follows_from_its_last_word() {
@@ -218,7 +226,10 @@ mod tests {
             assert_eq!((snake(name).as_str(), camel(name).as_str()), (field, kind));
         }
         assert_eq!(identifier("type"), "r#type");
-        assert_eq!(identifier("self"), "self_");
         assert_eq!(sentence("customer_name"), "Customer name.");
+        assert_eq!(type_name("options"), "Options");
+        assert_eq!(type_name("option"), "OptionRow");
+        assert_eq!(lines(" \u{202e}a\r\nb\u{7}\n").as_deref(), Some("a\n\nb"));
+        assert_eq!(lines("\r \u{200b}"), None);
     }
 }

@@ -147,6 +147,7 @@ fn kind(full: &str, bare: &str) -> ColumnKind {
         "timestamp without time zone" => ColumnKind::LocalInstant("timestamp"),
         "json" | "jsonb" => ColumnKind::Json,
         "bytea" | "tsvector" | "tsquery" => ColumnKind::Unsupported(bare.to_owned()),
-        other => ColumnKind::Other(other.to_owned()),
+        // With its length: `bit(3)`.
+        _ => ColumnKind::Other(full.to_owned()),
     }
 }

@@ -6,7 +6,8 @@ use heck::ToSnakeCase as _;
 
 use crate::database::{Database, Request};
 use crate::names::identifier;
-use crate::resource::{Enum, Field, Resource};
+use crate::resource::{Field, Resource};
+use crate::value_type::Enum;
 
 /// The length of a line.
 const WIDTH: usize = 100;
@@ -168,7 +169,9 @@ fn structure(resource: &Resource) -> String {
         let update = has_update.then_some("update, ").unwrap_or_default();
         format!("operations({create}get, list, {update}delete)")
     }];
-    if *singular != type_name.to_snake_case() {
+    // The derive makes words of a type's name in its own way.
+    if *singular != type_name.to_snake_case() || !singular.chars().all(|it| it.is_ascii_lowercase())
+    {
         options.push(format!("singular = \"{singular}\""));
     }
     if plural != singular {

@@ -15,7 +15,8 @@ pub(crate) fn tables(path: &str, wanted: &[String]) -> Result<Vec<Table>, Error>
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let known = {
         let mut statement = connection.prepare(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY 1",
+            "SELECT name FROM pragma_table_list
+             WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY 1",
         )?;
         let names = statement.query_map([], |row| row.get(0))?;
         names.collect::<Result<Vec<String>, _>>()?

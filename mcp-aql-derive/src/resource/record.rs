@@ -1,6 +1,6 @@
 //! Generates the names, the identifier and the version of a resource with ready operations.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
@@ -51,21 +51,7 @@ fn implementation(
             const VERSION: ::core::option::Option<&'static str> = ::core::option::Option::Some(#name);
         }
     });
-    let operations = operations.iter().map(|operation| {
-        let danger = operation.danger.as_ref().map(|danger| {
-            // The question before a deletion names fields of the record, and `NAMES` has it.
-            danger.tokens(runtime, operation.kind != ReadyKind::Delete)
-        });
-        let examples = example::tokens(&operation.examples, runtime);
-        // rustc reports a missing trait of the resource where the operation is chosen.
-        let runtime = runtime.at(operation.span);
-        let function = format_ident!("{}", operation.kind.verb(), span = operation.span);
-        let mut ident = ident.clone();
-        ident.set_span(operation.span);
-        quote_spanned! {operation.span=>
-            #runtime::query::records::ready::#function::<#ident, __Store>() #danger #examples
-        }
-    });
+    let operations = operations.iter().map(|operation| entry(ident, operation, runtime));
     Some(quote! {
         #[automatically_derived]
         impl #records::Record for #ident {
@@ -93,6 +79,23 @@ fn implementation(
             ] = &[#(#operations),*];
         }
     })
+}
+
+/// Generates an operation with its options.
+fn entry(ident: &Ident, operation: &ReadyOperation, runtime: &RuntimePath) -> TokenStream {
+    let danger = operation.danger.as_ref().map(|danger| {
+        // The question before a deletion names fields of the record, and `NAMES` has it.
+        danger.tokens(runtime, operation.kind != ReadyKind::Delete)
+    });
+    let examples = example::tokens(&operation.examples, runtime);
+    // rustc reports a missing trait of the resource where the operation is chosen.
+    let runtime = runtime.at(operation.span);
+    let function = format_ident!("{}", operation.kind.verb(), span = operation.span);
+    let mut ident = ident.clone();
+    ident.set_span(operation.span);
+    quote_spanned! {operation.span=>
+        #runtime::query::records::ready::#function::<#ident, __Store>() #danger #examples
+    }
 }
 
 /// Generates the name of the field that describes a record to a person.

@@ -20,7 +20,8 @@ pub(crate) fn to_snake_case(name: &str) -> String {
             }
         }
     }
-    let snake = snake.trim_matches(|edge: char| edge == '_' || edge.is_ascii_digit());
+    let snake = snake.trim_start_matches(|edge: char| edge == '_' || edge.is_ascii_digit());
+    let snake = snake.trim_end_matches('_');
     if snake.is_empty() { "a_name".to_owned() } else { snake.to_owned() }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 struct Task {
     /// Code of the task.
     #[resource(id)]
-    task_id: u16,
+    task_id: u128,
 }
 
 fn main() {

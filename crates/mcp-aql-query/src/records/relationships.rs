@@ -183,8 +183,8 @@ pub trait StoreTypes: 'static {
     /// Returns the references in records of the stores.
     fn references() -> Vec<Reference>;
 
-    /// Returns the kind of the first store's elements.
-    fn element_type() -> &'static str;
+    /// Returns the kind and the name of an element that the first store might have.
+    fn example_element() -> (String, String);
 }
 
 impl<T: StoreTypes> RelationshipKinds for RecordKinds<T> {
@@ -198,8 +198,8 @@ impl<T: StoreTypes> RelationshipKinds for RecordKinds<T> {
         kinds
     }
 
-    fn example_element_type() -> String {
-        T::element_type().to_owned()
+    fn example_element() -> (String, String) {
+        T::example_element()
     }
 }
 

@@ -9,6 +9,7 @@ use super::ready::{Ready, ReadyOperations};
 use super::reference::Reference;
 use super::relationships::{RecordGraph, StoreTypes, StoredEdges};
 use super::{Record, ResourceStore};
+use crate::value::ValueKind;
 
 /// Adds ready operations to an adapter.
 pub trait WithResources {
@@ -102,6 +103,18 @@ pub trait ResourceStores: StoreTypes {
     fn add_to(self, builder: AdapterBuilder) -> (AdapterBuilder, Vec<Arc<dyn StoredEdges>>);
 }
 
+/// The kind and the name of an element.
+fn example_element<R: Record>() -> (String, String) {
+    let singular = R::NAMES.singular;
+    let schema = R::model().schema();
+    let id = schema.index_of(R::ID.name).and_then(|place| schema.field(place));
+    let name = match id.map(|id| id.kind) {
+        Some(ValueKind::Integer) => "1".to_owned(),
+        _ => format!("{singular}-1"),
+    };
+    (singular.to_owned(), name)
+}
+
 macro_rules! tuple_of_stores {
     ($($store:ident),+) => {
         impl<$($store: ResourceStore),+> StoreTypes for ($($store,)+) {
@@ -109,8 +122,8 @@ macro_rules! tuple_of_stores {
                 [$($store::Resource::REFERENCES),+].concat()
             }
 
-            fn element_type() -> &'static str {
-                [$($store::Resource::NAMES.singular),+][0]
+            fn example_element() -> (String, String) {
+                [$(example_element::<$store::Resource>),+][0]()
             }
         }
 

@@ -8,8 +8,8 @@ pub trait RelationshipKinds: 'static {
     /// Returns the kinds.
     fn relationship_kinds() -> Vec<RelationshipType>;
 
-    /// Returns the kind of the element in an example.
-    fn example_element_type() -> String;
+    /// Returns the kind and the name of the element in an example.
+    fn example_element() -> (String, String);
 }
 
 impl<T: Resource> RelationshipKinds for T {
@@ -17,7 +17,9 @@ impl<T: Resource> RelationshipKinds for T {
         T::model().schema().relationships.to_vec()
     }
 
-    fn example_element_type() -> String {
-        T::model().schema().name.clone()
+    fn example_element() -> (String, String) {
+        let kind = T::model().schema().name.to_lowercase();
+        let name = format!("{kind}-1");
+        (kind, name)
     }
 }

@@ -199,7 +199,7 @@ impl<T: RelationshipKinds> RelationshipQuery<T> {
 
 impl<T: RelationshipKinds> QueryArgument for RelationshipQuery<T> {
     fn table(options: &QueryOptions) -> QueryTable {
-        table::of(&T::example_element_type(), &T::relationship_kinds(), options)
+        table::of(T::example_element(), &T::relationship_kinds(), options)
     }
 
     fn read(options: &QueryOptions, given: &mut QueryParams<'_>) -> Result<Self, OperationError> {

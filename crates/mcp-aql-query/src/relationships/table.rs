@@ -20,9 +20,9 @@ pub(super) fn max_depth(options: &QueryOptions) -> usize {
     options.max_depth.max(1)
 }
 
-/// The table of a relationship query for `resource`.
+/// The table of a relationship query, with this element in its example.
 pub(super) fn of(
-    resource: &str,
+    element: (String, String),
     relationships: &[RelationshipType],
     options: &QueryOptions,
 ) -> QueryTable {
@@ -40,9 +40,9 @@ pub(super) fn of(
             "Gives the relationships of `root`, those next to it first, each once, also in a cycle."
                 .to_owned(),
         ),
-        example: Some(example(resource, relationships, options)),
+        example: Some(example(&element, relationships, options)),
         capabilities: vec!["relationship_queries", "pagination"],
-        problems: problems(resource, relationships, options),
+        problems: problems(&element.0, relationships, options),
         ..QueryTable::default()
     }
 }
@@ -180,12 +180,15 @@ fn root_type() -> Members {
 }
 
 /// The parameters of an example call.
-fn example(resource: &str, relationships: &[RelationshipType], options: &QueryOptions) -> String {
-    let kind = resource.to_lowercase();
+fn example(
+    (kind, name): &(String, String),
+    relationships: &[RelationshipType],
+    options: &QueryOptions,
+) -> String {
     let mut params = Members::new();
     let mut root = Members::new();
     root.put("element_type", kind.clone());
-    root.put("element_name", format!("{kind}-1"));
+    root.put("element_name", name.clone());
     params.put("root", root);
     params.put("direction", TraversalDirection::Both.as_str());
     params.put_some("relationship", relationships.first().map(|each| each.name));

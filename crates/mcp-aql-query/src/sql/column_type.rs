@@ -87,10 +87,12 @@ impl ColumnType {
     /// Returns the operand of a comparison with the column itself, or `None` if the column cannot contain the value.
     pub(super) fn equal(&self, value: &Scalar, info: &FieldInfo) -> Option<Expr> {
         let Scalar::Text(text) = value else { return None };
-        let fits = match self {
-            Self::Uuid => is_uuid(text),
-            _ => info.choices.iter().any(|name| name.as_str() == text),
-        };
+        if matches!(self, Self::Uuid) {
+            // PostgreSQL converts capitals.
+            let text = text.to_ascii_lowercase();
+            return is_uuid(&text).then(|| self.write(Expr::val(text)));
+        }
+        let fits = info.choices.iter().any(|name| name.as_str() == text);
         fits.then(|| self.write(Expr::val(text.as_ref())))
     }
 }

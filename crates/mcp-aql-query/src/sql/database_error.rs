@@ -45,7 +45,8 @@ impl DatabaseError {
     }
 
     /// The error for a record that cannot be written.
-    pub(super) fn refusing<R: Record>(self) -> OperationError {
+    /// `place` comes before the name of a field: `input.` in an update.
+    pub(super) fn refusing<R: Record>(self, place: &str) -> OperationError {
         let singular = R::NAMES.singular;
         let error = |code: ErrorCode, message: String| {
             OperationError::new(code, message).with_detail("resource_type", singular)
@@ -60,14 +61,14 @@ impl DatabaseError {
             ),
             Self::Reference(_) => match R::REFERENCES {
                 [one] => OperationError::invalid_value(
-                    one.field,
+                    &format!("{place}{}", one.field),
                     format!("must identify an existing {}", one.target),
                 ),
                 [] => refused(format!("The '{singular}' refers to a missing record")),
                 several => {
-                    let fields: Vec<_> = several.iter().map(|it| it.field).collect();
-                    let fields = fields.join("', '");
-                    refused(format!("One of '{fields}' refers to a missing record"))
+                    let fields = several.iter().map(|it| format!("'{place}{}'", it.field));
+                    let fields = fields.collect::<Vec<_>>().join(", ");
+                    refused(format!("The '{singular}' refers to a missing record: check {fields}"))
                 }
             },
             Self::Value(_) => refused(format!(
@@ -80,7 +81,7 @@ impl DatabaseError {
 
     /// The error for a record that cannot be deleted.
     pub(super) fn refusing_deletion<R: Record>(self, record: &R) -> OperationError {
-        let Self::Reference(cause) = self else { return self.refusing::<R>() };
+        let Self::Reference(cause) = self else { return self.refusing::<R>("") };
         let singular = R::NAMES.singular;
         let message = format!(
             "Other records refer to the '{singular}': change or delete them before you delete it"

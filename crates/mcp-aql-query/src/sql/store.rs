@@ -268,11 +268,11 @@ where
         let id = self.new_id(&mut transaction).await?;
         let record = make(id)?;
         let (statement, reader) = self.table.insert_record(&record).map_err(internal)?;
-        let rows = transaction.run(statement).await.map_err(DatabaseError::refusing::<R>)?;
+        let rows = transaction.run(statement).await.map_err(|error| error.refusing::<R>(""))?;
         let record = reader.read(rows).map_err(internal)?.unwrap_or(record);
         self.run_further(&mut transaction, context, RecordChange::Created(&record)).await?;
         after(&record)?;
-        transaction.commit().await.map_err(DatabaseError::refusing::<R>)?;
+        transaction.commit().await.map_err(|error| error.refusing::<R>(""))?;
         Ok(record)
     }
 
@@ -317,13 +317,14 @@ where
         if let Some((statement, reader)) =
             self.table.update_record(&old, &record).map_err(internal)?
         {
-            let rows = transaction.run(statement).await.map_err(DatabaseError::refusing::<R>)?;
+            let rows =
+                transaction.run(statement).await.map_err(|error| error.refusing::<R>("input."))?;
             record = reader.read(rows).map_err(internal)?.unwrap_or(record);
         }
         let change = RecordChange::Updated { old: &old, new: &record };
         self.run_further(&mut transaction, context, change).await?;
         after(&record)?;
-        transaction.commit().await.map_err(DatabaseError::refusing::<R>)?;
+        transaction.commit().await.map_err(|error| error.refusing::<R>("input."))?;
         Ok(Some(record))
     }
 

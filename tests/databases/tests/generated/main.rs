@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
 
 #[expect(dead_code, reason = "the tests do not call `main`")]
+mod odd_postgres;
+#[expect(dead_code, reason = "the tests do not call `main`")]
 mod shop_postgres;
 #[expect(dead_code, reason = "the tests do not call `main`")]
 mod shop_sqlite;
@@ -106,4 +108,46 @@ async fn tables_of_postgres_become_an_adapter() {
         json!({ "quantity": 3, "kind": "retail", "tags": ["a", "b"], "extra": { "a": [1] } });
     serves(&adapter, order).await;
     conforms(&adapter).await;
+}
+
+#[tokio::test]
+async fn odd_names_types_and_defaults_become_an_adapter() {
+    // REQ-COL-04
+    let Some(database) = postgres::new_database().await else { return };
+    let (client, connection) =
+        tokio_postgres::connect(&database, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute(include_str!("odd_postgres.sql")).await.unwrap();
+    let remarks = [
+        "The default of the column 'share' of 'order_update' does not apply: a new record without it is an error.",
+        "The default of the column 'low' of 'order_update' does not apply: a new record without it is an error.",
+        "The default of the column 'long' of 'order_update' does not apply: a new record without it is an error.",
+        "The default of the column 'draft' of 'order_update' does not apply: a new record without it has no value.",
+        "The default of the column 'since' of 'order_update' does not apply: a new record without it is an error.",
+        "The default of the column 'pair' of 'order_update' does not apply: a new record without it is an error.",
+        "The column 'nothing' of 'order_update' is left out, because of its type 'empty'.",
+        "The column 'twice' of 'order_update' is left out, because the database computes it.",
+        "The table 'parted' gives new records no identifier, so they cannot be created.",
+    ];
+    is_as_committed(Database::Postgres(database.clone()), "odd_postgres.rs", &remarks).await;
+    let database = PostgresDatabase::connect(&database).await.unwrap();
+    let adapter = odd_postgres::adapter(&database).unwrap();
+    for (table, fields) in [
+        ("t1", json!({ "name": "a" })),
+        ("option", json!({ "value": "a", "self_value": 1, "type": "1st" })),
+        ("value", json!({ "operation_value": "a", "not_value": true })),
+        ("adapter", json!({ "upper": 1, "upper_value": 2, "filter": "x" })),
+        ("main", json!({ "main": 1 })),
+        ("order", json!({ "filter": "a" })),
+        ("order_filter", json!({ "owner": 1, "owner_id": 1 })),
+        (
+            "order_update",
+            json!({ "share": 0.5, "low": 1, "long": "x", "since": "2031-05-06", "pair": [], "bits": "101" }),
+        ),
+    ] {
+        let created = call(&adapter, &format!("create_{table}"), fields.clone()).await;
+        for (name, value) in fields.as_object().unwrap() {
+            assert_eq!(&created[table][name], value, "{table}: {created}");
+        }
+    }
 }

@@ -56,12 +56,12 @@ fn a_table_that_cannot_keep_the_resource_is_reported_when_the_adapter_is_built()
     // REQ-CON-02
     let table = SqlTable::new(Dialect::Postgres, "lock")
         .stored_as("_version", Storage::UnixSeconds)
-        .column("hiden", "hidden");
+        .column("unknown_field", "hidden");
     let store = SqlStore::<Lock, _>::new(table, sqlite(""));
     let error = Adapter::builder("door").resource(store).without_config().build().unwrap_err();
     let text = error.to_string();
     for problem in [
-        "the table of 'lock': `Lock` has no field `hiden`",
+        "the table of 'lock': `Lock` has no field `unknown_field`",
         "the table of 'lock': the dialect is not that of the database",
         "the table of 'lock': `pin` has `#[serde(skip_serializing)]`",
         "the table of 'lock': `_version` is the version, and two changes may have the same",

@@ -598,7 +598,7 @@ async fn what_the_database_refuses_is_refused_with_a_reason() {
             (
                 "update_label",
                 update(json!({ "parcel_id": 7 })),
-                "Parameter 'parcel_id' must identify an existing parcel",
+                "Parameter 'input.parcel_id' must identify an existing parcel",
             ),
             ("create_label", json!({ "parcel_id": 1 }), value),
             ("update_label", update(json!({ "text": "nothing" })), value),

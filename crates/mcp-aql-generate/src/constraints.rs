@@ -1,0 +1,115 @@
+//! The constraints of parameters, from the types and checks of columns.
+
+use serde_json::Value as Json;
+
+use crate::expression::{Check, Rule};
+use crate::table::{Column, ColumnKind};
+use crate::value_type::ValueType;
+
+/// Adds the length of the column's type to its checks. Checks that no value satisfies are left out.
+pub(crate) fn with_length(column: &Column, rules: &[Check]) -> Vec<Check> {
+    let length = match column.kind {
+        ColumnKind::Text { max_length: Some(length) } => {
+            Some(Check { column: column.name.clone(), rule: Rule::MaxLength(length) })
+        }
+        _ => None,
+    };
+    let rules: Vec<_> = length.into_iter().chain(rules.iter().cloned()).collect();
+    if is_possible(&rules) { rules } else { Vec::new() }
+}
+
+/// Whether a default satisfies the checks.
+pub(crate) fn allow(value: &Json, rules: &[Check]) -> bool {
+    let number = match value {
+        Json::String(text) => text.parse().ok(),
+        other => other.as_f64(),
+    };
+    let length = value.as_str().and_then(|text| u32::try_from(text.chars().count()).ok());
+    rules.iter().all(|Check { rule, .. }| match rule {
+        Rule::Minimum { bound, is_strict } => {
+            number.is_none_or(|number: f64| number > *bound || !is_strict && number >= *bound)
+        }
+        Rule::Maximum { bound, is_strict } => {
+            number.is_none_or(|number: f64| number < *bound || !is_strict && number <= *bound)
+        }
+        Rule::MinLength(least) => length.is_none_or(|length| length >= *least),
+        Rule::MaxLength(most) => length.is_none_or(|length| length <= *most),
+        Rule::OneOf(_) => true,
+    })
+}
+
+/// Whether some value satisfies the checks.
+fn is_possible(rules: &[Check]) -> bool {
+    let bounds = |lower: bool| {
+        rules.iter().filter_map(move |Check { rule, .. }| match (rule, lower) {
+            (Rule::Minimum { bound, .. }, true) | (Rule::Maximum { bound, .. }, false) => {
+                Some(*bound)
+            }
+            (Rule::MinLength(length), true) | (Rule::MaxLength(length), false) => {
+                Some((*length).into())
+            }
+            _ => None,
+        })
+    };
+    let least = bounds(true).fold(f64::NEG_INFINITY, f64::max);
+    let most = bounds(false).fold(f64::INFINITY, f64::min);
+    least < most || (least - most).abs() < f64::EPSILON
+}
+
+/// The options of `#[param(…)]` that follow from the type and the checks of a column.
+pub(crate) fn params(kind: &ColumnKind, value: &ValueType, rules: &[Check]) -> Vec<String> {
+    let mut params = Vec::new();
+    if !value.variants.is_empty() {
+        return params;
+    }
+    let is_text = matches!(kind, ColumnKind::Text { .. });
+    for Check { rule, .. } in rules {
+        let param = match *rule {
+            Rule::MinLength(length) if is_text => format!("min_length = {length}"),
+            Rule::MaxLength(length) if is_text => format!("max_length = {length}"),
+            Rule::Minimum { bound, is_strict } => match limit(kind, bound, is_strict, 1) {
+                Some(limit) => format!("minimum = {limit}"),
+                None => continue,
+            },
+            Rule::Maximum { bound, is_strict } => match limit(kind, bound, is_strict, -1) {
+                Some(limit) => format!("maximum = {limit}"),
+                None => continue,
+            },
+            _ => continue,
+        };
+        let name = param.split(' ').next().unwrap_or_default();
+        // The check is at least as strict as the type.
+        params.retain(|known: &String| !known.starts_with(name));
+        params.push(param);
+    }
+    params
+}
+
+/// The inclusive bound of a number, if there is one. `step` leads away from a strict bound.
+fn limit(kind: &ColumnKind, bound: f64, is_strict: bool, step: i64) -> Option<String> {
+    /// The largest whole number that each program holds exactly.
+    const LARGEST: f64 = 9_007_199_254_740_991.0;
+    if bound.abs() > LARGEST {
+        return None;
+    }
+    match kind {
+        ColumnKind::Integer(bytes) => {
+            let whole = if step > 0 { bound.ceil() } else { bound.floor() };
+            #[expect(clippy::cast_possible_truncation, reason = "it is whole and small")]
+            let mut limit = whole as i64;
+            #[expect(clippy::float_cmp, reason = "both are exact")]
+            if is_strict && whole == bound {
+                limit += step;
+            }
+            let fits = match bytes {
+                2 => i16::try_from(limit).is_ok(),
+                4 => i32::try_from(limit).is_ok(),
+                _ => true,
+            };
+            fits.then(|| limit.to_string())
+        }
+        // A strict bound itself is refused by the database.
+        ColumnKind::Number(_) => Some(format!("{bound:?}")),
+        _ => None,
+    }
+}
