@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 // descriptions and results follow from the fields and from their doc comments.
 
 /// A note.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
 #[resource(operations(create = "add_note", get, list, search, update, delete))]
 struct Note {
     /// Number of the note.
@@ -27,7 +27,7 @@ struct Note {
     text: Option<String>, // an `Option` can be removed again, with `null`
     /// Colour of the paper.
     #[resource(filter, group)]
-    #[param(default = Colour::default())]
+    #[param(default = Colour::White)]
     colour: Colour,
     /// Digits that open the locker with the paper.
     #[serde(skip_serializing)] // never returned
@@ -36,13 +36,10 @@ struct Note {
 }
 
 /// Colour of a note's paper.
-#[derive(
-    Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord,
-)]
+#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 enum Colour {
     /// Plain paper.
-    #[default]
     White,
     /// Noticeable.
     Yellow,
