@@ -197,6 +197,9 @@ fn member(field: &Field, has_create: bool, has_update: bool, text: &mut String) 
     if let Some(value) = field.new_value.as_ref().filter(|_| has_create) {
         attribute("create_input", &[format!("value = {value}")], INDENT, text);
     }
+    if field.identifier.trim_start_matches("r#") != field.name {
+        attribute("serde", &[format!("rename = {:?}", field.name)], INDENT, text);
+    }
     // Only inputs have constraints, and only a new record has defaults.
     let mut params = field.params.clone();
     params.retain(|param| has_create || has_update && !param.starts_with("default"));

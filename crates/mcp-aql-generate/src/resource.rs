@@ -13,6 +13,17 @@ use crate::value_type::{Enum, Enums, ValueType, is_made};
 /// Names that no field can have: they mean something else in a query, in a call or in Rust.
 const REFUSED: [&str; 8] = ["and", "or", "not", "operation", "params", "self", "super", "crate"];
 
+/// The field with the version of a resource.
+const VERSION: &str = "_version";
+
+/// Whether a column counts the changes of its row.
+fn is_version(column: &Column) -> bool {
+    let names = [VERSION, "row_version", "lock_version"];
+    names.contains(&column.name.as_str())
+        && matches!(column.kind, ColumnKind::Integer(4 | 8))
+        && !column.is_nullable
+}
+
 /// The resource of a table.
 #[derive(Debug, Clone)]
 pub(crate) struct Resource {
@@ -138,8 +149,10 @@ impl Resource {
     /// Describes a field without its values.
     fn field(&self, column: &Column, type_name: String) -> Field {
         let mut name = snake(&column.name);
-        while self.fields.iter().any(|known| known.name == name) || REFUSED.contains(&name.as_str())
-        {
+        let is_known = |name: &str| {
+            self.fields.iter().any(|known| known.name == name || known.identifier == name)
+        };
+        while is_known(&name) || REFUSED.contains(&name.as_str()) {
             name.push_str("_value");
         }
         let identifier = identifier(&name);
@@ -170,6 +183,9 @@ impl Resource {
         let mut enums = Enums { singular: &self.singular, taken, known: &mut self.enums };
         let value = ValueType::of(column, rules, &mut enums).filter(|_| !column.is_generated);
         let Some(mut value) = value else { return self.leave_out(column) };
+        if is_version(column) && self.fields.iter().all(|field| field.name != VERSION) {
+            return self.add_version(column, value.type_name);
+        }
         let mut field = self.field(column, String::new());
         field.column_type = value.column_type.take();
         field.marks.append(&mut value.marks);
@@ -184,6 +200,20 @@ impl Resource {
         } else {
             value.type_name
         };
+        self.fields.push(field);
+    }
+
+    /// Makes the version of the resource, which `if_match` compares.
+    fn add_version(&mut self, column: &Column, type_name: String) {
+        let mut field = self.field(column, type_name);
+        field.identifier = "version".to_owned();
+        while self.fields.iter().any(|known| known.identifier == field.identifier) {
+            field.identifier.insert_str(0, "row_");
+        }
+        field.name = VERSION.to_owned();
+        field.column = (column.name != VERSION).then(|| column.name.clone());
+        field.marks = vec!["read_only".to_owned()];
+        field.new_value = Some("1".to_owned());
         self.fields.push(field);
     }
 

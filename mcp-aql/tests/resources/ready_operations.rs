@@ -384,8 +384,8 @@ async fn rules_run_after_a_change_and_can_undo_it() {
     );
 }
 
-/// A key, which nothing may describe.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource)]
+/// A key, whose text is a secret.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, UpdateInput)]
 #[resource(operations(get, list, delete))]
 struct Key {
     /// Number of the key.

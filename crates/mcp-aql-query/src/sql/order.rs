@@ -26,7 +26,7 @@ pub(super) struct Key {
 
 #[derive(Debug, Clone)]
 enum Place {
-    Field(super::context::Source),
+    Field(Box<super::context::Source>),
     Score,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn keys(
                 let optional = source.info.optional || source.info.kind == ValueKind::Number;
                 Key {
                     ordered,
-                    place: Place::Field(source),
+                    place: Place::Field(Box::new(source)),
                     descending,
                     optional,
                     missing_first: reversed,

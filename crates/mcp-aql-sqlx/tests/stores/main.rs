@@ -280,8 +280,8 @@ const READERS: Databases<Reader> = Databases {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_database_refuses_is_refused_with_a_reason() {
     let value = "A value of the 'reader' is not allowed: compare all values with the descriptions of the parameters";
-    let unique = "Another 'reader' has a value already that must be unique";
-    let reference = "Parameter 'host_id' must be the identifier of a reader that exists";
+    let unique = "Another 'reader' has the same value in a field whose values are unique";
+    let reference = "Parameter 'host_id' must identify an existing reader";
     let referred =
         "Other records refer to the 'reader': change or delete them before you delete it";
     for (name, adapter) in READERS.adapters(&databases::pools().await).await {
@@ -298,7 +298,8 @@ async fn what_the_database_refuses_is_refused_with_a_reason() {
         ] {
             let change = json!({ "reader_id": second, "input": fault });
             let refused = ask(&adapter, "update_reader", &change).await;
-            assert_eq!(refused["message"], message, "{name}: {change}");
+            let in_input = message.replace("'host_id'", "'input.host_id'");
+            assert_eq!(refused["message"], in_input, "{name}: {change}");
             let mut params = json!({ "name": "Momo" });
             params.as_object_mut().unwrap().extend(fault.as_object().unwrap().clone());
             let refused = create(params).await;

@@ -85,6 +85,9 @@ async fn tables_of_sqlite_become_an_adapter() {
     is_as_committed(database, "shop_sqlite.rs", &remarks).await;
     let adapter = shop_sqlite::adapter(&RusqliteDatabase::open(&path).unwrap()).unwrap();
     serves(&adapter, json!({ "quantity": 3, "extra": { "a": [1] }, "type": "gift" })).await;
+    let outdated = json!({ "id": 1, "if_match": 1, "input": { "paid": true } });
+    let refused = adapter.call("update_order", outdated).await;
+    assert_eq!(refused.error().unwrap().code, "CONFLICT_VERSION_MISMATCH");
     conforms(&adapter).await;
 }
 

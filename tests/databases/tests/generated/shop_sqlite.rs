@@ -84,6 +84,11 @@ struct Order {
     /// Type.
     #[resource(filter, sort)]
     r#type: Option<String>,
+    /// Row version.
+    #[resource(read_only)]
+    #[create_input(value = 1)]
+    #[serde(rename = "_version")]
+    version: i64,
 }
 
 /// The values of `status`.
@@ -106,7 +111,7 @@ enum OrderStatus {
 
 /// Returns the store of the table `orders`.
 fn orders(database: &RusqliteDatabase) -> SqlStore<Order, RusqliteDatabase> {
-    let table = SqlTable::new(Dialect::Sqlite, "orders");
+    let table = SqlTable::new(Dialect::Sqlite, "orders").column("_version", "row_version");
     SqlStore::new(table, database.clone())
 }
 

@@ -14,6 +14,7 @@ CREATE TABLE orders (
     extra JSON NOT NULL DEFAULT '{}',
     wanted DATE,
     type TEXT,
+    row_version INTEGER NOT NULL DEFAULT 1,
     CHECK (quantity > 0 AND quantity < 500)
 );
 CREATE TABLE photos (
