@@ -18,8 +18,8 @@ impl<T: Resource> RelationshipKinds for T {
     }
 
     fn example_element() -> (String, String) {
-        let kind = T::model().schema().name.to_lowercase();
-        let name = format!("{kind}-1");
+        let kind = T::model().schema().name.clone();
+        let name = format!("{}-1", kind.to_lowercase());
         (kind, name)
     }
 }

@@ -187,7 +187,7 @@ fn example(
 ) -> String {
     let mut params = Members::new();
     let mut root = Members::new();
-    root.put("element_type", kind.clone());
+    root.put("element_type", kind.to_lowercase());
     root.put("element_name", name.clone());
     params.put("root", root);
     params.put("direction", TraversalDirection::Both.as_str());

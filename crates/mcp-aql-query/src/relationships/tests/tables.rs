@@ -123,7 +123,9 @@ fn shapes_reject_meaningless_values() {
 
 #[test]
 fn reports_problems_at_build() {
-    let problems = table::of("Bed", &[], &QueryOptions::new().max_depth(0)).problems;
+    let problems =
+        table::of(("Bed".to_owned(), "bed-1".to_owned()), &[], &QueryOptions::new().max_depth(0))
+            .problems;
     assert_eq!(problems.len(), 2);
     assert!(problems[0].contains("`Bed` has no kinds of relationships"));
 }
