@@ -124,7 +124,11 @@ impl<T: CreateInput> Create<T> {
         };
         let mut arguments = Vec::with_capacity(T::PARAMETERS.len());
         for spec in T::PARAMETERS {
-            let value = match (fields.remove(spec.name), spec.default) {
+            // As in a call, null stands for a missing value.
+            let sent = fields
+                .remove(spec.name)
+                .filter(|value| spec.required || spec.refuses_null || !value.is_null());
+            let value = match (sent, spec.default) {
                 (Some(value), _) => Some(value),
                 (None, Some(default)) => Some(default.value().map_err(OperationError::internal)?),
                 (None, None) => None,
