@@ -45,7 +45,7 @@ pub(crate) struct Task {
     #[resource(search, filter)]
     #[param(default = [], max_items = 20)]
     pub(crate) tags: Vec<String>,
-    /// Free-form data; updates merge into it key by key.
+    /// Free-form data.
     #[param(default = {})]
     pub(crate) metadata: Map<String, Value>,
     /// Last day for the work.
