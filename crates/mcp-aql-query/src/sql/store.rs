@@ -136,7 +136,7 @@ impl<R: Record + DeserializeOwned, D> SqlStore<R, D> {
     /// }
     ///
     /// fn orders<D: Database>(database: D) -> SqlStore<Order, D> {
-    ///     let table = SqlTable::new(Dialect::Sqlite, "orders");
+    ///     let table = SqlTable::<Order>::new(Dialect::Sqlite, "orders");
     ///     SqlStore::new(table, database).with_statements(|_context, change| {
     ///         let (event, order) = match change {
     ///             RecordChange::Created(order) => ("created", order),
