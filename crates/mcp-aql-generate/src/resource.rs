@@ -24,6 +24,11 @@ fn is_version(column: &Column) -> bool {
         && !column.is_nullable
 }
 
+/// The name of the relationship that a foreign key makes.
+fn relationship(field: &str) -> &str {
+    field.strip_suffix("_id").unwrap_or(field)
+}
+
 /// The resource of a table.
 #[derive(Debug, Clone)]
 pub(crate) struct Resource {
@@ -222,9 +227,8 @@ impl Resource {
         field.marks.retain(|mark| mark == "filter");
         field.marks.push("group".to_owned());
         if column.comment.is_none() {
-            field.doc = sentence(field.name.trim_end_matches("_id"));
+            field.doc = sentence(relationship(&field.name));
         }
-        let relationship = |name: &str| name.strip_suffix("_id").unwrap_or(name).to_owned();
         let is_known = self.fields.iter().any(|known| {
             known.marks.iter().any(|mark| mark.starts_with("references"))
                 && relationship(&known.name) == relationship(&field.name)

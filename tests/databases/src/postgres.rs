@@ -128,13 +128,17 @@ pub async fn pool_with_schema() -> Option<deadpool_postgres::Pool> {
     Some(deadpool_postgres::Pool::builder(manager).max_size(4).build().unwrap())
 }
 
-/// Creates an empty database, and returns how to connect to it.
-pub async fn new_database() -> Option<String> {
+/// Creates a database with these tables, and returns how to connect to it.
+pub async fn new_database(tables: &str) -> Option<String> {
     let client = connect().await?;
     let name = format!("d_{}", new_name());
     client.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
     let address = std::env::var("MCP_AQL_TEST_POSTGRES").unwrap();
-    Some(format!("{address} dbname={name}"))
+    let database = format!("{address} dbname={name}");
+    let (client, connection) = tokio_postgres::connect(&database, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute(tables).await.unwrap();
+    Some(database)
 }
 
 /// A name that no other test has.

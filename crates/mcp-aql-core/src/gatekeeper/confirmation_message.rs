@@ -37,7 +37,8 @@ pub(super) fn fill(
     })
 }
 
-fn fill_with(message: &str, value: impl Fn(&str) -> Option<Value>) -> String {
+/// Returns a message with these values in its placeholders.
+pub fn fill_with(message: &str, value: impl Fn(&str) -> Option<Value>) -> String {
     let mut text = String::new();
     let outcome = each_part(message, |part| match part {
         Part::Text(part) => text.push_str(part),

@@ -36,6 +36,7 @@ use permission_gate::PermissionGate;
 
 pub(crate) use adapter_info::{AdapterInfo, DangerQuery, gate_note};
 pub use call_tokens::CallTokens;
+pub use confirmation_message::fill_with;
 pub use gate::{Gate, GatePlan, GateStage, Permit, Reservation, Ticket};
 pub use gated_operation::{GatedOperation, OperationGates};
 pub use permission_plan::PermissionPlan;

@@ -128,8 +128,7 @@ impl<T: Resource> SqlTable<T> {
 
     /// Sets the type of a column, if the field's type suggests another one. In PostgreSQL: an enum, `uuid`, `citext` or
     /// any other type that is converted to text and back; an array, `text[]`, for a list; `timestamp`, in UTC, for an
-    /// instant. In SQLite: `datetime`, an instant in UTC as
-    /// its functions write it, `2031-05-06 07:00:00`.
+    /// instant. In SQLite: `datetime`, an instant in UTC as its functions write it, `2031-05-06 07:00:00`.
     #[must_use]
     pub fn column_type(mut self, path: impl Into<String>, name: &str) -> Self {
         self.mapping.types.insert(path.into(), ColumnType::of(name));

@@ -279,10 +279,13 @@ fn write(
         return Ok(());
     }
     let column = Alias::new(column_name(context, path));
-    let written = stored(context, info, value)?;
+    // `skip_serializing_if` omits an empty list.
+    let empty = Value::Array(Vec::new());
+    let whole = if value.is_null() && info.list && !info.optional { &empty } else { value };
     let written = match context.mapping.types.get(path) {
-        Some(kind) if !value.is_null() || info.list && !info.optional => kind.write(written),
-        _ => written,
+        _ if whole.is_null() => Expr::null(),
+        Some(kind) => kind.write(stored(context, info, whole)?),
+        None => stored(context, info, whole)?,
     };
     columns.push((column, written));
     if let Some(column) = context.mapping.folded.get(path) {
@@ -306,7 +309,7 @@ fn folded(value: &Value) -> Expr {
     }
 }
 
-/// A value as its column stores it.
+/// A value that exists, as its column stores it.
 fn stored(context: &Context<'_>, info: &FieldInfo, value: &Value) -> Result<Expr, SqlError> {
     let dialect = context.dialect();
     let form = context.form(info);
@@ -315,14 +318,6 @@ fn stored(context: &Context<'_>, info: &FieldInfo, value: &Value) -> Result<Expr
         expected,
         found: "another value in the record",
     };
-    if value.is_null() {
-        // `skip_serializing_if` omits an empty list.
-        return Ok(if info.list && !info.optional {
-            json_text(dialect, "[]")
-        } else {
-            Expr::null()
-        });
-    }
     let text = || value.as_str().ok_or_else(|| wrong("text"));
     Ok(match form {
         Form::Boolean => Expr::val(value.as_bool().ok_or_else(|| wrong("a boolean"))?),
@@ -359,17 +354,14 @@ fn stored(context: &Context<'_>, info: &FieldInfo, value: &Value) -> Result<Expr
             written_operand(dialect.operand(&Scalar::Instant(instant), form))
                 .ok_or_else(|| wrong("an instant of the database's calendar"))?
         }
-        Form::Json => json_text(dialect, &value.to_string()),
+        Form::Json => {
+            let json = Expr::val(value.to_string());
+            match dialect {
+                Dialect::Sqlite => json,
+                Dialect::Postgres => json.cast_as(Alias::new("jsonb")),
+            }
+        }
     })
-}
-
-/// A document.
-fn json_text(dialect: Dialect, json: &str) -> Expr {
-    let json = Expr::val(json);
-    match dialect {
-        Dialect::Sqlite => json,
-        Dialect::Postgres => json.cast_as(Alias::new("jsonb")),
-    }
 }
 
 /// The value that a column stores: the operand, or the largest value below it.

@@ -65,14 +65,6 @@ pub trait Transaction: Send {
     fn commit(self) -> impl Future<Output = Result<(), DatabaseError>> + Send;
 }
 
-impl<R> Clone for RecordChange<'_, R> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<R> Copy for RecordChange<'_, R> {}
-
 /// Records in a table of SQLite or PostgreSQL.
 ///
 /// Queries run in the database, see [`SqlTable`]. A change reads the record, lets the author's rules and the check of
@@ -108,6 +100,14 @@ pub enum RecordChange<'a, R> {
     /// The record is deleted.
     Deleted(&'a R),
 }
+
+impl<R> Clone for RecordChange<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for RecordChange<'_, R> {}
 
 impl<R: Record + DeserializeOwned, D> SqlStore<R, D> {
     /// Creates a store of the records in a table. What the description of the table cannot express in SQL, such as

@@ -94,11 +94,8 @@ async fn tables_of_sqlite_become_an_adapter() {
 #[tokio::test]
 async fn tables_of_postgres_become_an_adapter() {
     // REQ-COL-04, REQ-UPD-01, REQ-REL-01
-    let Some(database) = postgres::new_database().await else { return };
-    let (client, connection) =
-        tokio_postgres::connect(&database, tokio_postgres::NoTls).await.unwrap();
-    tokio::spawn(connection);
-    client.batch_execute(include_str!("shop_postgres.sql")).await.unwrap();
+    let tables = include_str!("shop_postgres.sql");
+    let Some(database) = postgres::new_database(tables).await else { return };
     let remarks = [
         "The table 'countries' gives new records no identifier, so they cannot be created.",
         "The column 'flag' of 'countries' is left out, because of its type 'bytea'.",
@@ -116,11 +113,8 @@ async fn tables_of_postgres_become_an_adapter() {
 #[tokio::test]
 async fn odd_names_types_and_defaults_become_an_adapter() {
     // REQ-COL-04
-    let Some(database) = postgres::new_database().await else { return };
-    let (client, connection) =
-        tokio_postgres::connect(&database, tokio_postgres::NoTls).await.unwrap();
-    tokio::spawn(connection);
-    client.batch_execute(include_str!("odd_postgres.sql")).await.unwrap();
+    let tables = include_str!("odd_postgres.sql");
+    let Some(database) = postgres::new_database(tables).await else { return };
     let remarks = [
         "The default of the column 'share' of 'order_update' does not apply: a new record without it is an error.",
         "The default of the column 'low' of 'order_update' does not apply: a new record without it is an error.",
