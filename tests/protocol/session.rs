@@ -90,6 +90,7 @@ fn stored_data_outlives_a_session() {
 }
 
 /// The caller, as a transport has determined it.
+#[derive(Clone)]
 struct User(&'static str);
 
 /// Return the name of the caller.

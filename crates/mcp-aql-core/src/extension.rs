@@ -5,6 +5,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use http::Extensions;
 use serde_json::{Map, Value};
 
 use crate::approvals::Approvals;
@@ -13,9 +14,7 @@ use crate::further_query::FurtherQueries;
 use crate::future::BoxFuture;
 use crate::gatekeeper::{CallTokens, Gate};
 use crate::main_error::Result;
-use crate::operation::{
-    Extensions, Handler, OperationSpec, RenameParams, UpstreamMemory, UsageRecorder,
-};
+use crate::operation::{Handler, OperationSpec, RenameParams, UpstreamMemory, UsageRecorder};
 use crate::router::{EndpointProfile, Entry};
 use crate::services::Services;
 use crate::store::Store;

@@ -106,9 +106,10 @@ pub mod table {
 }
 /// What a transport passes to [`Adapter::handle`] and receives from it.
 pub mod transport {
-    pub use crate::operation::{CallScope, Cancellation, Extensions, ProgressSink};
+    pub use crate::operation::{CallScope, Cancellation, ProgressSink};
     pub use crate::response::{ErrorDetail, Reply};
     pub use crate::router::{Endpoint, Family};
+    pub use http::Extensions;
 }
 
 pub use adapter::{Adapter, AdapterBuilder};

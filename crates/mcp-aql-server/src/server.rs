@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::erased;
-use mcp_aql_core::operation::{CallScope, Cancellation};
+use mcp_aql_core::operation::CallScope;
 use mcp_aql_protocol::Limits;
 use tokio_util::sync::CancellationToken;
 
@@ -140,24 +140,24 @@ impl Server {
     }
 
     /// Runs a tool call and returns its reply, sending progress meanwhile. Arguments that could not
-    /// be decoded produce a failure.
+    /// be decoded produce a failure. The transport sets the cancellation and the extensions of the scope.
     pub(super) async fn reply(
         &self,
         tool: usize,
         arguments: Result<ToolArguments<'_>, OperationError>,
         meta: &RequestMeta,
         notifier: &dyn Notifier,
-        cancellation: Cancellation,
+        scope: CallScope,
     ) -> ToolAnswer {
         let arguments = match arguments {
             Ok(arguments) => arguments,
             Err(error) => return self.refuse(error),
         };
         let Some(token) = meta.progress_token(&arguments) else {
-            return self.call(tool, arguments, meta, cancellation).await;
+            return self.call(tool, arguments, meta, scope).await;
         };
         let (sink, pump) = progress(notifier, token);
-        let mut scope = self.scope(meta, &arguments, cancellation);
+        let mut scope = self.scope(meta, &arguments, scope);
         scope.progress = Some(Arc::new(sink));
         let done = CancellationToken::new();
         let work = self.service().call(tool, arguments, &meta.0, scope);
@@ -176,30 +176,26 @@ impl Server {
         tool: usize,
         arguments: ToolArguments<'_>,
         meta: &RequestMeta,
-        cancellation: Cancellation,
+        scope: CallScope,
     ) -> ToolWork {
         let read = || {
-            let scope = self.scope(meta, &arguments, cancellation);
+            let scope = self.scope(meta, &arguments, scope);
             self.service().call(tool, arguments, &meta.0, scope)
         };
         catch_unwind(AssertUnwindSafe(read))
             .unwrap_or_else(|_| erased(ready(Err(panicked()))).into())
     }
 
+    /// Completes the scope of a call with its session and the client's label.
     fn scope(
         &self,
         meta: &RequestMeta,
         arguments: &ToolArguments<'_>,
-        cancellation: Cancellation,
+        scope: CallScope,
     ) -> CallScope {
         let session = self.connection.session();
         let client_request_id = meta.client_request_id(arguments);
-        CallScope {
-            session,
-            cancellation: Some(cancellation),
-            client_request_id,
-            ..CallScope::default()
-        }
+        CallScope { session, client_request_id, ..scope }
     }
 
     /// Writes the JSON-RPC message with this answer.

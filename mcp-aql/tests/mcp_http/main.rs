@@ -14,6 +14,7 @@ mod agents;
 mod batches;
 mod bodies;
 mod bounds;
+mod callers;
 mod connections;
 mod direct;
 mod sessions;

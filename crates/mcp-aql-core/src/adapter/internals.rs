@@ -82,6 +82,6 @@ impl Adapter {
         catalog.introspection.further.push(Box::new(query));
         let introspect = &mut catalog.registry.entries.first_mut().unwrap().operation;
         crate::introspection::publish(introspect, &catalog.introspection.further);
-        Self { inner: std::sync::Arc::new(inner) }
+        Self { inner: std::sync::Arc::new(inner), ..self }
     }
 }

@@ -14,6 +14,7 @@ mod settings;
 
 use std::sync::{Arc, Once};
 
+use http::Extensions;
 use mcp_aql_protocol::Limits;
 use serde_json::{Map, Value};
 
@@ -28,7 +29,7 @@ use crate::call::{Pipeline, Scanned};
 use crate::error::OperationError;
 use crate::extension::Service;
 use crate::future::{BoxFuture, erased};
-use crate::operation::{CallScope, Extensions, OperationSpec};
+use crate::operation::{CallScope, OperationSpec};
 use crate::request::{Arguments, IndexedArguments};
 use crate::response::{OperationResult, Reply};
 use crate::router::{Endpoint, EndpointMode, EndpointProfile};
@@ -65,6 +66,8 @@ use crate::vocab::ReplyForm;
 #[derive(Clone)]
 pub struct Adapter {
     inner: Arc<Inner>,
+    /// The values that belong to every call through this clone.
+    extensions: Extensions,
 }
 
 struct Inner {
@@ -97,6 +100,37 @@ impl Adapter {
         OperationResult::from_json(&reply.text)
     }
 
+    /// Returns a clone whose calls all have this value, which operations read with
+    /// [`Context::extension`](crate::Context::extension): the caller on the other side of a stream, or the user that
+    /// started a program on standard input and output. A value of the same type that belongs to a single
+    /// request takes precedence.
+    ///
+    /// ```
+    /// # use mcp_aql::prelude::*;
+    /// #[derive(Clone)]
+    /// struct User(String);
+    ///
+    /// # async fn serve(adapter: Adapter, stream: tokio::io::DuplexStream) -> mcp_aql::Result<()> {
+    /// // For each connection, after its user is known:
+    /// adapter.with_extension(User("Ada".to_owned())).serve(stream).await
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_extension<T: Clone + Send + Sync + 'static>(&self, value: T) -> Self {
+        let mut adapter = self.clone();
+        adapter.extensions.insert(value);
+        adapter
+    }
+
+    /// Adds the values that belong to every call through this clone.
+    fn extended(&self, mut scope: CallScope) -> CallScope {
+        if !self.extensions.is_empty() {
+            let of_request = std::mem::replace(&mut scope.extensions, self.extensions.clone());
+            scope.extensions.extend(of_request);
+        }
+        scope
+    }
+
     /// Handles a whole request from a transport: the unchanged tool arguments, the endpoint that received
     /// them, and the caller.
     ///
@@ -121,6 +155,7 @@ impl Adapter {
         form: ReplyForm,
     ) -> BoxFuture<'static, Reply> {
         let inner = Arc::clone(&self.inner);
+        let scope = self.extended(scope);
         erased(async move { inner.pipeline.handle(endpoint, arguments, scope, form).await })
     }
 
@@ -137,6 +172,7 @@ impl Adapter {
     ) -> (Option<usize>, BoxFuture<'static, Reply>) {
         let (operation, scanned) = self.inner.pipeline.read_scanned(arguments, endpoint);
         let inner = Arc::clone(&self.inner);
+        let scope = self.extended(scope);
         let reply = match scanned {
             Scanned::Valid(place, valid) => {
                 erased(async move { inner.pipeline.handle_valid(place, valid, scope, form).await })

@@ -23,7 +23,8 @@ impl Adapter {
     /// # Errors
     /// As [`AdapterBuilder::build`](super::AdapterBuilder::build).
     pub fn with_config_file(&self, path: impl Into<PathBuf>) -> Result<Self, BuildError> {
-        build_from(Arc::clone(&self.inner.parts), &ConfigSource::File(path.into()))
+        let adapter = build_from(Arc::clone(&self.inner.parts), &ConfigSource::File(path.into()))?;
+        Ok(Self { extensions: self.extensions.clone(), ..adapter })
     }
 
     /// Builds the same adapter with the tools of another mode, with services of its own, and with enough
@@ -34,6 +35,7 @@ impl Adapter {
         const PER_MINUTE: usize = 1_000_000;
         let mut settings = Settings { mode, ..self.inner.settings.clone() };
         settings.gate.per_minute = settings.gate.per_minute.max(PER_MINUTE);
-        assemble(Arc::clone(&self.inner.parts), settings, Vec::new())
+        let adapter = assemble(Arc::clone(&self.inner.parts), settings, Vec::new())?;
+        Ok(Self { extensions: self.extensions.clone(), ..adapter })
     }
 }

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use super::{Advance, Cancellation, ExecutionContext, Extensions};
+use http::Extensions;
+
+use super::{Advance, Cancellation, ExecutionContext};
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::session::Session;
@@ -69,7 +71,8 @@ pub struct CallScope {
     pub progress: Option<Arc<dyn ProgressSink>>,
     /// The client's name for this request in `_meta`: a label for logs, never an identity (REQ-SES-05).
     pub client_request_id: Option<String>,
-    /// Values of the transport or the embedding program, which [`Context::extension`] returns.
+    /// Values of the transport or the embedding program, which [`Context::extension`] returns, one of each type. Over
+    /// HTTP these are the extensions of the request.
     pub extensions: Extensions,
 }
 
@@ -93,6 +96,12 @@ impl CallScope {
             (Some(caller), None) => caller.cancelled().await,
             (None, _) => std::future::pending().await,
         }
+    }
+}
+
+impl From<Cancellation> for CallScope {
+    fn from(cancellation: Cancellation) -> Self {
+        Self { cancellation: Some(cancellation), ..Self::default() }
     }
 }
 
@@ -175,8 +184,31 @@ impl Context {
     }
 
     /// A value that the transport or the embedding program attached to this call, such as the authenticated
-    /// user. Calls of a batch and executions have the values of their request. An execution that is retried
-    /// has those of the retry.
+    /// user: the extensions of an HTTP request, which middleware sets, or the values of
+    /// [`Adapter::with_extension`](crate::Adapter::with_extension). They never come from a client's `_meta`. Calls of
+    /// a batch and executions have the values of their request. An execution that is retried has those of
+    /// the retry.
+    ///
+    /// ```
+    /// use mcp_aql::prelude::*;
+    /// use serde_json::json;
+    ///
+    /// #[derive(Clone)]
+    /// struct User(&'static str);
+    ///
+    /// /// Return the name of the caller.
+    /// #[operation(category = "READ")]
+    /// fn get_user(context: Context) -> Option<&'static str> {
+    ///     context.extension::<User>().map(|user| user.0)
+    /// }
+    ///
+    /// # fn main() -> mcp_aql::Result<()> {
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let adapter = Adapter::builder("users").operation(get_user {}).build()?;
+    /// let adapter = adapter.with_extension(User("Ada"));
+    /// assert_eq!(adapter.call("get_user", json!({})).await.data(), "Ada");
+    /// # Ok(()) }) }
+    /// ```
     pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.call.scope.extensions.get()
     }

@@ -17,11 +17,13 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{FutureExt as _, Stream};
 use mcp_aql_core::future::{BoxFuture, erased};
-use mcp_aql_core::operation::Cancellation;
+use mcp_aql_core::operation::{CallScope, Cancellation};
+use mcp_aql_core::transport::Extensions;
 use tokio::time::{Interval, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::options::ENDPOINT_PATH;
+use super::original_message::OriginalMessage;
 use super::sessions::{OpenSession, SessionCall, Sessions};
 use crate::batch_budget::BatchBudget;
 use crate::connection::Connection;
@@ -144,11 +146,12 @@ impl DirectCalls {
             && self.hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))
     }
 
-    /// Answers a plain call.
+    /// Answers a plain call, which takes the extensions of its request. Otherwise returns `None`.
     pub(super) fn answer(
         &self,
         form: &PlainForm,
         body: &[u8],
+        extensions: &mut Extensions,
         room: Option<&BatchBudget>,
     ) -> Option<impl Future<Output = Response> + Send + use<>> {
         let Message::Call(call) = decode(body) else { return None };
@@ -170,16 +173,23 @@ impl DirectCalls {
         let work = match form {
             PlainForm::Alone(name) => {
                 let fits = *name == *call.name && is_newest(&meta);
-                let call = DecodedCall { tool, arguments, meta, id: call.id.into(), room };
-                fits.then(|| self.alone(call, reads))?
+                let id = call.id.into();
+                fits.then(|| {
+                    let extensions = take_extensions(extensions);
+                    self.alone(DecodedCall { tool, arguments, meta, id, room, extensions }, reads)
+                })?
             }
             // A client that loses the connection can fetch the reply from rmcp later, which matters
             // for calls that must not be repeated.
             PlainForm::Of(session) => {
                 let connection = session.connection()?;
                 let fits = reads && meta.protocol_version().is_none();
-                let call = DecodedCall { tool, arguments, meta, id: call.id.into(), room };
-                fits.then(|| self.of(Arc::clone(session), connection, call))?
+                let id = call.id.into();
+                fits.then(|| {
+                    let extensions = take_extensions(extensions);
+                    let call = DecodedCall { tool, arguments, meta, id, room, extensions };
+                    self.of(Arc::clone(session), connection, call)
+                })?
             }
         };
         Some(respond(work))
@@ -231,6 +241,8 @@ struct DecodedCall<'a> {
     id: Box<str>,
     /// The remaining space of the batch that contains the request.
     room: Option<BatchBudget>,
+    /// The extensions of the HTTP request.
+    extensions: Extensions,
 }
 
 impl DecodedCall<'_> {
@@ -241,8 +253,9 @@ impl DecodedCall<'_> {
         cancellation: Cancellation,
         modern: bool,
     ) -> impl Future<Output = Vec<u8>> + Send + use<> {
-        let Self { tool, arguments, meta, id, room } = self;
-        let mut work = server.call(tool, arguments, &meta, cancellation);
+        let Self { tool, arguments, meta, id, room, extensions } = self;
+        let scope = CallScope { extensions, ..cancellation.into() };
+        let mut work = server.call(tool, arguments, &meta, scope);
         async move {
             let answer = server.within(room.as_ref(), Pin::new(&mut work)).await;
             let length = answer.as_ref().map_or(0, |reply| reply.text.len());
@@ -251,6 +264,12 @@ impl DecodedCall<'_> {
             message
         }
     }
+}
+
+/// Takes the extensions of a request that the middleware of the author's server has set.
+fn take_extensions(extensions: &mut Extensions) -> Extensions {
+    extensions.remove::<OriginalMessage>();
+    std::mem::take(extensions)
 }
 
 /// Cancels a call when it is dropped.

@@ -11,7 +11,7 @@ use axum::http::request::Parts;
 use axum::response::Response;
 use futures_util::FutureExt as _;
 use mcp_aql_core::future::{BoxFuture, erased};
-use mcp_aql_core::operation::Cancellation;
+use mcp_aql_core::operation::{CallScope, Cancellation};
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
     CompleteRequestMethod, CompleteRequestParams, CompleteResult, ConstString as _, ContentBlock,
@@ -107,7 +107,8 @@ impl RmcpServer {
         let Some(tool) = server.tools().index(&request.name) else {
             return Err(server.service().unknown_tool(&request.name));
         };
-        let sent = original_message(&context.extensions);
+        let mut extensions = http_extensions(&context.extensions);
+        let sent: Option<OriginalMessage> = extensions.remove();
         let room = sent.as_ref().and_then(OriginalMessage::room).cloned();
         let message = sent.map(|sent| sent.take_text());
         let arguments = match &message {
@@ -127,7 +128,8 @@ impl RmcpServer {
         let cancellation = Cancellation::default();
         let notifier = PeerNotifier(context.peer.clone());
         let meta = RequestMeta(context.meta.0.0.clone());
-        let work = pin!(server.reply(tool, arguments, &meta, &notifier, cancellation.clone()));
+        let scope = CallScope { extensions, ..cancellation.clone().into() };
+        let work = pin!(server.reply(tool, arguments, &meta, &notifier, scope));
         let answer = tokio::select! {
             biased;
             answer = server.within(room.as_ref(), work) => answer,
@@ -171,7 +173,7 @@ impl ServerHandler for RmcpServer {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let sent = original_message(&context.extensions);
+        let sent: Option<OriginalMessage> = http_extensions(&context.extensions).remove();
         let room = sent.as_ref().and_then(OriginalMessage::room);
         self.server.listed(false, room).map_err(error_data)?;
         Ok(ListToolsResult::with_all_items(self.state.tools.clone()))
@@ -242,9 +244,9 @@ fn error_data(error: RpcError) -> ErrorData {
     ErrorData::new(ErrorCode(error.code), error.message, error.data)
 }
 
-/// Returns the original message that the transport keeps among the extensions of its request.
-fn original_message(extensions: &Extensions) -> Option<OriginalMessage> {
-    extensions.get::<Parts>()?.extensions.get().cloned()
+/// Returns the extensions of the HTTP request, among which the transport keeps the original message.
+fn http_extensions(extensions: &Extensions) -> mcp_aql_core::transport::Extensions {
+    extensions.get::<Parts>().map(|parts| parts.extensions.clone()).unwrap_or_default()
 }
 
 /// Cancels the call when the client cancels the request.

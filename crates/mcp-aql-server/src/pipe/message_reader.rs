@@ -269,7 +269,8 @@ impl MessageReader {
         let indexed = call.index.take().filter(|_| answers.room().is_none());
         let mut work = match indexed.map(|index| SentArguments::Indexed(index).into()) {
             Some(arguments) if meta.progress_token(&arguments).is_none() => {
-                self.server.call(tool, arguments.for_quoted_reply(), &meta, cancellation.clone())
+                let scope = cancellation.clone().into();
+                self.server.call(tool, arguments.for_quoted_reply(), &meta, scope)
             }
             _ => self.later(tool, call.arguments, meta, cancellation.clone(), answers),
         };
@@ -327,7 +328,7 @@ impl MessageReader {
                 Some(_) => arguments,
                 None => arguments.map(ToolArguments::for_quoted_reply),
             };
-            let work = pin!(server.reply(tool, arguments, &meta, &outbox, cancellation));
+            let work = pin!(server.reply(tool, arguments, &meta, &outbox, cancellation.into()));
             server.within(room.as_ref(), work).await
         });
         work.into()

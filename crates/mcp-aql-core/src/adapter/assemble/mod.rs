@@ -14,6 +14,8 @@ use self::checks::{check_parts, chosen_profile};
 use self::foundation::Foundation;
 use self::introspection::{further_queries, render};
 use self::operations::{DescribedOperations, Operations};
+use http::Extensions;
+
 use super::{Adapter, BuildError, Inner, Parts, Settings};
 use crate::call::{CallSettings, Pipeline};
 use crate::catalog::Catalog;
@@ -65,6 +67,7 @@ pub(super) fn assemble(
     let catalog = Catalog { registry, shapes, descriptions, introspection, mode };
     let pipeline = pipeline(&parts, &settings, catalog, gatekeeper, services, &mut added);
     Ok(Adapter {
+        extensions: Extensions::default(),
         inner: Arc::new(Inner {
             parts,
             settings,

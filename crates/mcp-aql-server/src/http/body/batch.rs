@@ -70,8 +70,9 @@ impl BodyGuard {
         request.headers_mut().insert(CONTENT_LENGTH, message.len().into());
         request.extensions_mut().insert(OriginalMessage::new(message.as_bytes(), Some(room)));
         let form = self.direct.form(&request, self.longest);
-        let answer =
-            form.and_then(|form| self.direct.answer(&form, message.as_bytes(), Some(room)));
+        let extensions = request.extensions_mut();
+        let answer = form
+            .and_then(|form| self.direct.answer(&form, message.as_bytes(), extensions, Some(room)));
         if let Some(answer) = answer {
             return answer.await;
         }

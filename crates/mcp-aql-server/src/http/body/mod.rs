@@ -106,7 +106,7 @@ impl BodyGuard {
         until: Instant,
     ) -> Result<impl Future<Output = Response> + Send + use<>, Request> {
         let Some(form) = self.direct.form(&request, self.longest) else { return Err(request) };
-        let (head, mut body) = request.into_parts();
+        let (mut head, mut body) = request.into_parts();
         let length = body.size_hint().exact();
         let frame = poll_fn(|context| Pin::new(&mut body).poll_frame(context));
         let frame = match tokio::time::timeout_at(until, frame).await {
@@ -120,7 +120,8 @@ impl BodyGuard {
         };
         let Ok(piece) = frame.into_data() else { return Err(Request::from_parts(head, body)) };
         let is_whole = length == Some(piece.len() as u64);
-        match is_whole.then(|| self.direct.answer(&form, &piece, None)).flatten() {
+        let answer = || self.direct.answer(&form, &piece, &mut head.extensions, None);
+        match is_whole.then(answer).flatten() {
             Some(answer) => Ok(answer),
             None => {
                 let rest = body.into_data_stream();
@@ -138,7 +139,7 @@ impl BodyGuard {
         let form = self.direct.form(&request, self.longest);
         let takes_batches = self.direct.takes_batches(request.headers());
         if form.is_some() || takes_batches {
-            let (head, body) = request.into_parts();
+            let (mut head, body) = request.into_parts();
             let Ok(body) = axum::body::to_bytes(body, self.longest).await else {
                 let seen = std::mem::take(&mut *lock(&seen));
                 let length: usize = seen.pieces.iter().map(Bytes::len).sum();
@@ -150,7 +151,8 @@ impl BodyGuard {
             if takes_batches && let Message::Batch(messages) = decode(&body) {
                 return self.batch(&head, &messages).await;
             }
-            match form.and_then(|form| self.direct.answer(&form, &body, None)) {
+            let answer = |form| self.direct.answer(&form, &body, &mut head.extensions, None);
+            match form.and_then(answer) {
                 Some(answer) => {
                     // The operation may run for long, and these are not needed again.
                     drop((head, body, seen));
