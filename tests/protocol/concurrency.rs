@@ -157,5 +157,62 @@ fn a_time_limit_ends_what_takes_too_long() {
         .without_config()
         .build()
         .unwrap();
-    assert_eq!(code(&call(&adapter, "wait", json!({}))), Some("INTERNAL_ERROR"));
+    let failed = call(&adapter, "wait", json!({}));
+    assert_eq!(code(&failed), Some("INTERNAL_ERROR"));
+    let error = &failed["error"];
+    assert_eq!(error["details"]["timeout_seconds"], 0.001);
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("time limit of 0.001 s; its changes"), "{message}");
+}
+
+/// Wait for this time.
+#[operation(category = "READ", rationale = "It only waits", timeout_seconds = 2)]
+async fn wait_briefly(
+    /// The time in milliseconds.
+    millis: u64,
+) -> u64 {
+    tokio::time::sleep(Duration::from_millis(millis)).await;
+    millis
+}
+
+/// Wait for this time in the background.
+#[operation(category = "EXECUTE", lifecycle, timeout_seconds = 2)]
+async fn execute_wait(
+    /// The time in milliseconds.
+    millis: u64,
+) -> u64 {
+    tokio::time::sleep(Duration::from_millis(millis)).await;
+    millis
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operation_has_a_time_limit_of_its_own() {
+    // REQ-RQ-08, REQ-LIF-05
+    for limit in [None, Some(Duration::from_millis(1)), Some(Duration::from_secs(60))] {
+        let builder =
+            Adapter::builder("timed").operation(wait_briefly {}).operation(execute_wait {});
+        let builder = match limit {
+            Some(limit) => builder.time_limit(limit),
+            None => builder,
+        };
+        let adapter = builder.without_config().build().unwrap();
+        let in_time = adapter.call("wait_briefly", json!({ "millis": 1_900 })).await;
+        assert_eq!(in_time.data(), 1_900, "{limit:?}");
+        let late = adapter.call("wait_briefly", json!({ "millis": 2_100 })).await;
+        let error = late.error().unwrap();
+        assert_eq!(late.code(), Some("INTERNAL_ERROR"), "{limit:?}");
+        assert_eq!(error.details["timeout_seconds"], 2.0);
+        assert!(error.message.contains("time limit of 2 s; ask for less"), "{}", error.message);
+
+        for (millis, expected) in [(1_900, "completed"), (2_100, "failed")] {
+            let begun = adapter.call("execute_wait", json!({ "millis": millis })).await;
+            let id = begun.data()["execution_id"].clone();
+            let wait = json!({ "execution_id": id, "wait_seconds": 5 });
+            let ended = adapter.call("get_execution", wait).await;
+            assert_eq!(ended.data()["status"], expected, "{limit:?}");
+            if expected == "failed" {
+                assert_eq!(ended.data()["error"]["details"]["timeout_seconds"], 2.0);
+            }
+        }
+    }
 }

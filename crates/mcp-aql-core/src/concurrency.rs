@@ -69,10 +69,11 @@ impl ConcurrencyLimit {
     pub(crate) fn run<'a>(
         &'a self,
         category: SemanticCategory,
+        timeout_seconds: Option<u32>,
         context: &'a Context,
         start: impl FnOnce() -> BoxFuture<'a, Outcome> + Send + 'a,
     ) -> impl Future<Output = Outcome> + Send + 'a {
-        if self.is_open() {
+        if self.is_open() && timeout_seconds.is_none() {
             let started = caught(|| match context.is_cancelled() {
                 true => erased(async { Err(given_up()) }),
                 false => start(),
@@ -80,12 +81,15 @@ impl ConcurrencyLimit {
             return Either::Left(run_until_cancelled(category, context, started));
         }
         // Boxed, so that the future of a call that does not wait stays small.
-        Either::Right(erased(self.run_in_turn(category, context, start)))
+        let own_limit = timeout_seconds.map(|seconds| Duration::from_secs(seconds.into()));
+        let limit = own_limit.or(self.time_limit);
+        Either::Right(erased(self.run_in_turn(category, limit, context, start)))
     }
 
     async fn run_in_turn<'a>(
         &self,
         category: SemanticCategory,
+        limit: Option<Duration>,
         context: &Context,
         start: impl FnOnce() -> BoxFuture<'a, Outcome>,
     ) -> Outcome {
@@ -107,10 +111,10 @@ impl ConcurrencyLimit {
             if context.is_cancelled() {
                 return Err(given_up());
             }
-            match self.time_limit {
+            match limit {
                 Some(limit) => tokio::time::timeout(limit, caught(start))
                     .await
-                    .unwrap_or_else(|_| Err(OperationError::internal("the time limit has passed"))),
+                    .unwrap_or_else(|_| Err(timed_out(limit, reads))),
                 None => caught(start).await,
             }
         };
@@ -141,6 +145,20 @@ async fn run_until_cancelled(
         outcome = work => outcome,
         () = context.cancelled() => Err(given_up()),
     }
+}
+
+/// The error of a call that was stopped at its time limit.
+fn timed_out(limit: Duration, reads: bool) -> OperationError {
+    let seconds = limit.as_secs_f64();
+    let next_step = match reads {
+        true => "ask for less, or try again later",
+        false => "its changes up to then may remain, so read the state before another attempt",
+    };
+    OperationError::internal("the time limit has passed")
+        .with_message(format!(
+            "Internal error: 'the operation was stopped at its time limit of {seconds} s; {next_step}'"
+        ))
+        .with_detail("timeout_seconds", seconds)
 }
 
 pub(crate) fn given_up() -> OperationError {

@@ -29,7 +29,7 @@ pub use limits::{
     DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, LimitOutOfRange, Limits, MAX_PAGE_SIZE,
 };
 pub use names::{
-    RESERVED_OPERATIONS, RESERVED_PARAMETERS, is_public_name, is_text_name, nearest_name,
+    RESERVED_OPERATIONS, RESERVED_PARAMETERS, is_public_name, is_scope, is_text_name, nearest_name,
     path_parts, probable_operation, probable_parameter, search_operation, snake_case,
 };
 pub use trust::TrustLevel;

@@ -39,6 +39,26 @@ pub const fn is_public_name(name: &str) -> bool {
     true
 }
 
+/// Whether a text is a single OAuth scope: printable ASCII characters without spaces, quotes and backslashes.
+///
+/// ```
+/// assert!(mcp_aql_protocol::is_scope("tasks:delete"));
+/// assert!(!mcp_aql_protocol::is_scope("tasks:read tasks:delete"));
+/// ```
+///
+/// Source: RFC 6749 §3.3.
+pub const fn is_scope(scope: &str) -> bool {
+    let bytes = scope.as_bytes();
+    let mut index = 0;
+    while index < bytes.len() {
+        if !matches!(bytes[index], b'!' | b'#'..=b'[' | b']'..=b'~') {
+            return false;
+        }
+        index += 1;
+    }
+    !bytes.is_empty()
+}
+
 /// The maximum length of a name that is compared, in bytes. Comparing takes quadratic time, and clients choose the name.
 const MAX_COMPARED_BYTES: usize = 128;
 

@@ -1,5 +1,7 @@
 //! Parses the options of `#[operation(…)]`.
 
+use std::ops::RangeInclusive;
+
 use darling::FromMeta;
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
@@ -14,6 +16,9 @@ use crate::support::options::{Grammar, Hint, JsonOption, Options, is_called};
 use crate::support::values::{Category, CratePath, Deprecated, Text};
 use crate::support::{attribute_of, fault, strip};
 
+/// The values that `timeout_seconds` may have: up to one day.
+const TIMEOUT_SECONDS: RangeInclusive<u32> = 1..=86_400;
+
 const GRAMMAR: Grammar = Grammar {
     attribute: "operation",
     known: &[
@@ -25,6 +30,8 @@ const GRAMMAR: Grammar = Grammar {
         "wrap",
         "danger",
         "lifecycle",
+        "timeout_seconds",
+        "scope",
         "deprecated",
         "example",
         "crate",
@@ -43,6 +50,8 @@ fn hint(name: &str) -> Option<Hint> {
             "read_only" | "readonly" => Hint::new("leave it out, the `category` implies it"),
             "rename" | "id" => Hint::new("write `name = \"…\"`"),
             "background" | "long_running" => Hint::new("write `lifecycle(…)`"),
+            "timeout" | "time_limit" => Hint::new("write `timeout_seconds = …`"),
+            "scopes" | "permission" => Hint::new("write `scope = \"…\"`"),
             _ => danger_attr::hint(name).or_else(|| lifecycle_attr::hint(name)),
         };
     };
@@ -63,6 +72,8 @@ pub(crate) struct OperationAttr {
     pub(crate) wrap: Option<SpannedValue<Wrap>>,
     pub(crate) danger: Option<Danger>,
     pub(crate) lifecycle: Option<Lifecycle>,
+    pub(crate) timeout_seconds: Option<u32>,
+    pub(crate) scope: Option<SpannedValue<Text>>,
     pub(crate) deprecated: Option<Deprecated>,
     pub(crate) examples: Vec<JsonOption>,
     pub(crate) runtime: Option<Path>,
@@ -167,6 +178,8 @@ impl OperationAttr {
             wrap: options.take("wrap", errors),
             danger: options.take("danger", errors).map(SpannedValue::into_inner),
             lifecycle: options.take("lifecycle", errors).map(SpannedValue::into_inner),
+            timeout_seconds: options.take_seconds("timeout_seconds", TIMEOUT_SECONDS, errors),
+            scope: options.take("scope", errors),
             deprecated: options.take("deprecated", errors).map(SpannedValue::into_inner),
             examples: options.take_json("example"),
             runtime: options.take::<CratePath>("crate", errors).map(|path| path.into_inner().0),

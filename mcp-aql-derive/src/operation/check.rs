@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use darling::error::Accumulator;
-use mcp_aql_protocol::{RESERVED_OPERATIONS, SemanticCategory, is_public_name};
+use mcp_aql_protocol::{RESERVED_OPERATIONS, SemanticCategory, is_public_name, is_scope};
 use quote::ToTokens as _;
 use syn::spanned::Spanned as _;
 use syn::{GenericParam, Generics, Safety, Type};
@@ -22,6 +22,7 @@ pub(crate) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     verb(operation, errors);
     description(operation, errors);
     endpoint(operation, errors);
+    scope(operation, errors);
     wrap(operation, errors);
     signature(operation, errors);
     returns(operation, errors);
@@ -119,6 +120,21 @@ fn endpoint(operation: &OperationModel<'_>, errors: &mut Accumulator) {
                 "endpoint family `{}` is not snake_case: write `{}`",
                 endpoint.0,
                 names::to_snake_case(&endpoint.0)
+            ),
+        ));
+    }
+}
+
+/// Requires that a scope is one token of an OAuth scope (RFC 6749 §3.3).
+fn scope(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    if let Some(scope) = &operation.scope
+        && !is_scope(&scope.0)
+    {
+        errors.push(fault(
+            scope.span(),
+            format_args!(
+                "scope `{}` has characters other than printable ASCII without spaces, quotes and backslashes: write one scope, such as `scope = \"tasks:delete\"` (RFC 6749 §3.3)",
+                scope.0
             ),
         ));
     }

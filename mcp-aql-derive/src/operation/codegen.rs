@@ -224,12 +224,14 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
     let rationale = model.rationale.as_ref().map(|it| &it.0).map(|it| quote!(.rationale(#it)));
     let danger = model.danger.as_ref().map(|it| it.tokens(runtime, true));
     let lifecycle = model.lifecycle.as_ref().map(|it| it.tokens(runtime));
+    let timeout = model.timeout_seconds.map(|it| quote!(.timeout_seconds(#it)));
+    let scope = model.scope.as_ref().map(|it| &it.0).map(|it| quote!(.scope(#it)));
     let deprecated = model.deprecated.as_ref().map(|it| it.tokens(runtime));
     let examples = example::tokens(&model.examples, runtime);
     quote! {
         #runtime::table::OperationSpec::new(#name, #runtime::SemanticCategory::#category, #description)
             #parameters #returns #wrap #states #examples #endpoint #rationale
-            #danger #lifecycle #deprecated
+            #danger #lifecycle #timeout #scope #deprecated
     }
 }
 

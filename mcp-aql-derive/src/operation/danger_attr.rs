@@ -12,7 +12,7 @@ use syn::spanned::Spanned as _;
 
 use crate::support::options::{Grammar, Hint, nested};
 use crate::support::runtime_path::RuntimePath;
-use crate::support::values::{Flag, Level, Text, Texts, Whole};
+use crate::support::values::{Flag, Level, Text, Texts};
 use crate::support::{fault, variant_ident};
 
 /// The danger that an operation declares.
@@ -83,22 +83,8 @@ impl FromMeta for Danger {
         };
         let mut errors = darling::Error::accumulator();
         let mut options = nested(list, &GRAMMAR, &mut errors);
-        let cooldown = options.take::<Whole>("cooldown_seconds", &mut errors);
-        let cooldown_seconds = cooldown.and_then(|seconds| {
-            let known = u32::try_from(seconds.0).ok().filter(|it| COOLDOWN_SECONDS.contains(it));
-            if known.is_none() {
-                errors.push(fault(
-                    seconds.span(),
-                    format_args!(
-                        "`cooldown_seconds` is {}: write a number from {} to {}, or leave it out",
-                        seconds.0,
-                        COOLDOWN_SECONDS.start(),
-                        COOLDOWN_SECONDS.end()
-                    ),
-                ));
-            }
-            known
-        });
+        let cooldown_seconds =
+            options.take_seconds("cooldown_seconds", COOLDOWN_SECONDS, &mut errors);
         let read = Self {
             level: options
                 .take::<Level>("level", &mut errors)

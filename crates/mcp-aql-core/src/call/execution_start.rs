@@ -91,7 +91,7 @@ impl Pipeline {
     /// permits it.
     fn work(&self, call: ValidCall<'_>, function: &Arc<dyn Run>, context: &Context) -> Work {
         let ValidCall { operation, valid, .. } = call;
-        let category = operation.spec.category;
+        let (category, timeout) = (operation.spec.category, operation.spec.timeout_seconds);
         // The result is part of the state, which may be part of a batch.
         let limits = ReplyLimits::new(&self.settings.limits).of_execution(ENVELOPE_BYTES);
         let function = Arc::clone(function);
@@ -119,7 +119,7 @@ impl Pipeline {
                     };
                     Box::pin(work) as _
                 };
-                let outcome = concurrency.run(category, &context, start).await;
+                let outcome = concurrency.run(category, timeout, &context, start).await;
                 record_usage(usage.as_deref(), &context).await;
                 outcome
             })

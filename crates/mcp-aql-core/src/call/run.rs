@@ -66,7 +66,8 @@ impl Pipeline {
             let params = redacted(&operation.parameters, arguments, &self.catalog.shapes);
             tracing::debug!(target: CALLS, %params, "operation called");
         }
-        self.concurrency.run(operation.spec.category, context, || function.run(call))
+        let (category, timeout) = (operation.spec.category, operation.spec.timeout_seconds);
+        self.concurrency.run(category, timeout, context, || function.run(call))
     }
 
     /// Begins an execution, runs an operation on executions, or answers `introspect`.

@@ -206,6 +206,12 @@ impl OperationError {
         error
     }
 
+    /// Replaces the message.
+    pub(crate) fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
     /// Converts an HTTP status of a wrapped API (REQ-ERR-08). A status below 400 is not an error
     /// and becomes `INTERNAL_ERROR`.
     ///

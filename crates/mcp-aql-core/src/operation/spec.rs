@@ -64,6 +64,10 @@ pub struct OperationSpec {
     pub danger: DangerSpec,
     /// The lifecycle, if the operation runs in the background as an execution.
     pub lifecycle: Option<LifecycleSpec>,
+    /// The time limit in seconds, instead of that of the adapter.
+    pub timeout_seconds: Option<u32>,
+    /// The scope that a caller needs, instead of that of the category.
+    pub scope: Option<&'static str>,
     /// Whether a generated example is shown although the parameters say the same.
     pub(crate) shows_sample: bool,
 }
@@ -89,6 +93,8 @@ impl OperationSpec {
             states: &[],
             danger: DangerSpec::UNDECLARED,
             lifecycle: None,
+            timeout_seconds: None,
+            scope: None,
             shows_sample: false,
         }
     }
@@ -160,6 +166,21 @@ impl OperationSpec {
     #[must_use]
     pub const fn lifecycle(mut self, lifecycle: LifecycleSpec) -> Self {
         self.lifecycle = Some(lifecycle);
+        self
+    }
+
+    /// Sets the time limit in seconds, instead of that of the adapter.
+    #[must_use]
+    pub const fn timeout_seconds(mut self, seconds: u32) -> Self {
+        self.timeout_seconds = Some(seconds);
+        self
+    }
+
+    /// Sets the scope that a caller needs, instead of that of the category, such as `tasks:delete`. It must be a
+    /// single scope of RFC 6749 §3.3.
+    #[must_use]
+    pub const fn scope(mut self, scope: &'static str) -> Self {
+        self.scope = Some(scope);
         self
     }
 
