@@ -61,8 +61,8 @@ pub use mcp_aql_core::{
     Adapter, AdapterBuilder, BoxFuture, BuildError, Concurrency, Context, DangerLevel,
     EndpointMode, EndpointProfile, Error, ErrorCode, ExecutionContext, ExecutionOptions, IfMatch,
     Limits, OperationError, OperationResult, Operations, OrInternal, Page, ParamGroup, Policy,
-    Result, SemanticCategory, Session, Severity, State, TimeSource, Trust, TrustLevel, Update,
-    UpdateInput, Warning, audit, constraint, encoding, operations, protocol, table, update,
+    Result, SemanticCategory, Session, Severity, State, Trust, TrustLevel, Update, UpdateInput,
+    Warning, audit, constraint, encoding, operations, protocol, table, update,
 };
 #[cfg(feature = "http")]
 #[doc(inline)]
@@ -108,6 +108,14 @@ pub mod gatekeeper {
     #[cfg(feature = "safety")]
     #[doc(inline)]
     pub use mcp_aql_safety::ByOperator;
+}
+
+/// Who calls: the authenticated caller, and the scopes that it needs.
+pub mod auth {
+    #[doc(inline)]
+    pub use mcp_aql_core::access::Access;
+    #[doc(inline)]
+    pub use mcp_aql_core::principal::Principal;
 }
 
 /// Collection queries: the query language, its executors and the argument types of operations.

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
+use mcp_aql::OperationResult;
 use mcp_aql::operator::{MemoryChannel, Operator};
 use mcp_aql::prelude::*;
 use mcp_aql::safety_loop::SafetyLoop;
 use mcp_aql::store::{SqliteStore, Store};
-use mcp_aql::{OperationResult, TimeSource};
+use mcp_aql::testing::TimeSource;
 use serde_json::json;
 
 use crate::Fault;

@@ -12,9 +12,10 @@ use mcp_aql::table::{
     ReturnsSpec,
 };
 use mcp_aql::testing::Client;
+use mcp_aql::testing::TimeSource;
 use mcp_aql::{
     AdapterBuilder, BoxFuture, Concurrency, DangerLevel, ExecutionOptions, OperationResult,
-    Operations, Policy, SemanticCategory, TimeSource,
+    Operations, Policy, SemanticCategory,
 };
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};

@@ -18,10 +18,11 @@ use mcp_aql::table::{
     DangerSpec, DefaultSpec, OperationEntry, OperationSpec, ParameterEntry, ParameterSpec,
 };
 use mcp_aql::testing::Client;
+use mcp_aql::testing::TimeSource;
 use mcp_aql::transport::{CallScope, Endpoint};
 use mcp_aql::{
     Adapter, AdapterBuilder, BoxFuture, DangerLevel, Operations, Policy, SemanticCategory, Session,
-    TimeSource, Trust, TrustLevel, UpdateInput,
+    Trust, TrustLevel, UpdateInput,
 };
 use serde_json::{Value, json};
 

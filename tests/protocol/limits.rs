@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use mcp_aql::limits::{ApiLimit, CostModel, Metric, Quota, RateLimits, Usage, Window};
 use mcp_aql::prelude::*;
 use mcp_aql::testing::Client;
-use mcp_aql::{OperationResult, SemanticCategory, TimeSource};
+use mcp_aql::testing::TimeSource;
+use mcp_aql::{OperationResult, SemanticCategory};
 use serde_json::{Value, json};
 
 use crate::support::{ask, block_on, call, code, data, details, message, names};

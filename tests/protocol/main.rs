@@ -11,6 +11,7 @@
     reason = "a test that cannot go on panics, in its helpers too"
 )]
 
+mod access;
 mod batch;
 mod blocks;
 mod board;

@@ -5,14 +5,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql::Adapter;
 use mcp_aql::operator::OperatorAccess as _;
 use mcp_aql::operator::{MemoryChannel, Operator, RequestKind};
 use mcp_aql::safety_loop::WithSafetyLoop as _;
 use mcp_aql::safety_loop::{Action, LoopMode, Risk, RiskTolerance, SafetyLoop};
 use mcp_aql::store::{MemoryStore, Store};
 use mcp_aql::testing::Client;
+use mcp_aql::testing::TimeSource;
 use mcp_aql::testing::leaks_internals;
-use mcp_aql::{Adapter, TimeSource};
 use serde_json::{Value, json};
 
 use crate::leaks::logged;

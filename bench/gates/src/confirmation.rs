@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use mcp_aql::store::SqliteStore;
-use mcp_aql::{Adapter, Policy, TimeSource};
+use mcp_aql::testing::TimeSource;
+use mcp_aql::{Adapter, Policy};
 use mcp_aql_bench::rows::Outcome;
 use mcp_aql_bench::table::{Row, Target, Unit};
 use mcp_aql_bench::{Result, Turns, in_turns};

@@ -68,6 +68,9 @@ pub struct AuditEntry<'a> {
     /// The identifier of the confirmation token, which is not the token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_id: Option<&'a str>,
+    /// The authenticated caller: issuer and subject, separated by a space.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub principal: Option<&'a str>,
     /// The session of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<&'a str>,

@@ -1,18 +1,24 @@
 //! The operations of an adapter with their descriptions.
 
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+
 use mcp_aql_rank::operations::OperationIndex;
 
+use crate::further_query::FurtherQueries;
 use crate::introspection::{self, Introspection, Source};
+use crate::principal::Principal;
 use crate::router::{EndpointMode, Registry};
 use crate::shape::{Members, Shapes};
+use crate::sync::lock;
 
 /// The operations of an adapter, the shapes of their types, and their descriptions. It does not change after
 /// the adapter is built.
 pub(crate) struct Catalog {
     pub(crate) registry: Registry,
-    pub(crate) shapes: Shapes,
+    pub(crate) shapes: Arc<Shapes>,
     /// The descriptions in the order of the operations.
-    pub(crate) descriptions: Vec<Description>,
+    pub(crate) descriptions: Vec<Arc<Description>>,
     pub(crate) introspection: Introspection,
     pub(crate) mode: EndpointMode,
 }
@@ -26,7 +32,92 @@ pub(crate) struct Description {
     pub(crate) sample: Option<String>,
 }
 
+/// The catalogs of callers that may call only some of the operations. Callers that may call the same operations share
+/// one.
+pub(crate) struct Views {
+    render: Box<Render>,
+    known: Mutex<HashMap<Vec<bool>, Arc<Catalog>>>,
+}
+
+/// Renders the introspection of a registry with these types and further queries.
+type Render = dyn Fn(&Registry, BTreeMap<String, Members>, Arc<FurtherQueries>) -> Introspection
+    + Send
+    + Sync;
+
+/// The maximum number of views that are kept.
+const MAX_VIEWS: usize = 64;
+
+impl Views {
+    pub(crate) fn new(
+        render: impl Fn(&Registry, BTreeMap<String, Members>, Arc<FurtherQueries>) -> Introspection
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        Self { render: Box::new(render), known: Mutex::default() }
+    }
+
+    /// The catalog with the operations that a principal may call. Without a principal, these are all.
+    pub(crate) fn of(&self, principal: Option<&Principal>, whole: &Arc<Catalog>) -> Arc<Catalog> {
+        let Some(principal) = principal else { return Arc::clone(whole) };
+        let entries = whole.registry.entries.iter();
+        let shown: Vec<_> =
+            entries.map(|entry| entry.operation.missing_scope(principal).is_none()).collect();
+        if shown.iter().all(|is_shown| *is_shown) {
+            return Arc::clone(whole);
+        }
+        let known = lock(&self.known).get(&shown).map(Arc::clone);
+        if let Some(catalog) = known {
+            return catalog;
+        }
+        let catalog = Arc::new(self.view(whole, &shown));
+        let mut known = lock(&self.known);
+        if known.len() >= MAX_VIEWS {
+            known.clear();
+        }
+        Arc::clone(known.entry(shown).or_insert(catalog))
+    }
+
+    fn view(&self, whole: &Catalog, shown: &[bool]) -> Catalog {
+        let registry = &whole.registry;
+        let places = || (0..shown.len()).filter(|place| shown.get(*place) == Some(&true));
+        let entries = places().filter_map(|place| registry.entries.get(place).map(Arc::clone));
+        let descriptions =
+            places().filter_map(|place| whole.descriptions.get(place).map(Arc::clone)).collect();
+        let registry =
+            Registry::new(registry.profile.clone(), entries, registry.tool_names.clone());
+        let types = whole.types_of(&registry);
+        let introspection =
+            (self.render)(&registry, types, Arc::clone(&whole.introspection.further));
+        let shapes = Arc::clone(&whole.shapes);
+        Catalog { registry, shapes, descriptions, introspection, mode: whole.mode }
+    }
+}
+
 impl Catalog {
+    /// The types that operations refer to, directly or through other types.
+    fn types_of(&self, registry: &Registry) -> BTreeMap<String, Members> {
+        let all = &self.introspection.types;
+        let names = |text: &str, found: &mut Vec<String>| {
+            let words = text.split(|each: char| !each.is_alphanumeric() && each != '_');
+            found.extend(words.filter(|word| all.contains_key(*word)).map(str::to_owned));
+        };
+        let mut found: Vec<_> =
+            introspection::protocol_types().into_iter().map(|(name, _)| name).collect();
+        for entry in &registry.entries {
+            names(self.in_full(entry.operation.spec.name).unwrap_or_default(), &mut found);
+        }
+        let mut types = BTreeMap::new();
+        while let Some(name) = found.pop() {
+            let Some(listed) = all.get(&name).filter(|_| !types.contains_key(&name)) else {
+                continue;
+            };
+            names(listed.text(), &mut found);
+            types.insert(name, listed.details.clone());
+        }
+        types
+    }
+
     /// The JSON text of `params` of a sample call of an operation.
     pub(crate) fn sample(&self, name: &str) -> Option<&str> {
         self.descriptions.get(self.registry.place_of(name)?)?.sample.as_deref()

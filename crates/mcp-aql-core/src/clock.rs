@@ -9,7 +9,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 /// The source of time by which tokens expire and limits refill. Tests set their own.
 ///
 /// ```
-/// use mcp_aql::TimeSource;
+/// use mcp_aql::testing::TimeSource;
 ///
 /// let fixed = "2031-05-06T07:00:00Z".parse().unwrap();
 /// let time = TimeSource::new(move || fixed);

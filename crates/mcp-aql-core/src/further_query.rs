@@ -16,9 +16,17 @@ pub trait FurtherQuery: Send + Sync {
         false
     }
 
-    /// Returns the members of `data`.
-    fn answer<'a>(&'a self, name: Option<&'a str>) -> BoxFuture<'a, Result<Value, OperationError>>;
+    /// Returns the members of `data`. The answer names no operation that the caller may not call, for which `is_shown`
+    /// returns `false`.
+    fn answer<'a>(
+        &'a self,
+        name: Option<&'a str>,
+        is_shown: IsShown<'a>,
+    ) -> BoxFuture<'a, Result<Value, OperationError>>;
 }
+
+/// Whether the caller may call an operation.
+pub type IsShown<'a> = &'a (dyn Fn(&str) -> bool + Send + Sync);
 
 /// The further queries of an adapter.
 pub type FurtherQueries = Vec<Box<dyn FurtherQuery>>;

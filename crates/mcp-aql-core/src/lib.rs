@@ -16,6 +16,7 @@
 #[cfg(test)]
 extern crate self as mcp_aql;
 
+pub mod access;
 pub mod adapter;
 pub mod approvals;
 pub mod argument;
@@ -62,6 +63,7 @@ pub mod macros {
 pub mod main_error;
 pub mod operation;
 pub mod paging;
+pub mod principal;
 pub mod projection;
 mod redact;
 pub mod request;

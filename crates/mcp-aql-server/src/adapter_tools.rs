@@ -1,13 +1,16 @@
 //! An adapter's tools as a service of the transports.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::execution::EndScope;
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::operation::CallScope;
+use mcp_aql_core::principal::Principal;
 use mcp_aql_core::router::{Endpoint, EndpointMode};
+use mcp_aql_core::sync::lock;
+use mcp_aql_core::transport::Extensions;
 use mcp_aql_core::vocab::ReplyForm;
 use mcp_aql_protocol::{EndpointPermissions, Limits, SemanticCategory};
 use serde_json::{Map, Value, json};
@@ -23,36 +26,60 @@ use super::wire::{BAD_CALL, MalformedCall};
 /// The highest number of characters that Claude Code accepts from a tool.
 const MAX_RESULT_CHARS: usize = 500_000;
 
+/// The maximum number of lists of tools that are kept for callers who may call only some operations.
+const MAX_VIEWS: usize = 64;
+
 /// An adapter's tools, each with its endpoint.
 pub(super) struct AdapterTools {
     adapter: Adapter,
     tools: Vec<(Endpoint, ToolDefinition)>,
     /// The server's instructions for models.
     instructions: String,
+    /// The tools of callers who may call only some operations, with the adapter as they see it.
+    views: Mutex<Vec<(Adapter, Vec<ToolDefinition>)>>,
 }
 
 impl AdapterTools {
-    /// Builds the tools of the adapter's mode.
+    /// Builds the tools of the adapter's mode, as the principal of the adapter sees them if it has one.
     pub(super) fn new(adapter: &Adapter) -> Arc<Self> {
-        let schema = input_schema(adapter.settings().batch);
-        let meta = tool_meta(adapter.limits());
-        let endpoints = endpoints(adapter);
-        let ToolTexts { descriptions, instructions } = ToolTexts::of(adapter, &endpoints);
-        let tools = endpoints.iter().zip(descriptions);
-        let tools = tools.map(|((endpoint, name), description)| {
-            let tool = ToolDefinition {
-                name: (*name).to_owned(),
-                title: None,
-                description,
-                input_schema: schema.clone(),
-                output_schema: None,
-                hints: hints(&categories(adapter, *endpoint)),
-                meta: Some(meta.clone()),
-            };
-            (*endpoint, tool)
-        });
-        Arc::new(Self { adapter: adapter.clone(), tools: tools.collect(), instructions })
+        let adapter = adapter.shown_to(adapter.extensions().get());
+        let (tools, instructions) = described(&adapter);
+        Arc::new(Self { adapter, tools, instructions, views: Mutex::default() })
     }
+}
+
+/// Describes the tools of an adapter. Also returns the instructions for models.
+fn described(adapter: &Adapter) -> (Vec<(Endpoint, ToolDefinition)>, String) {
+    let schema = input_schema(adapter.settings().batch);
+    let meta = tool_meta(adapter.limits());
+    let endpoints = endpoints(adapter);
+    let ToolTexts { descriptions, instructions } = ToolTexts::of(adapter, &endpoints);
+    let tools = endpoints.iter().zip(descriptions);
+    let tools = tools.map(|((endpoint, name), description)| {
+        let tool = ToolDefinition {
+            name: (*name).to_owned(),
+            title: None,
+            description,
+            input_schema: schema.clone(),
+            output_schema: None,
+            hints: hints(&categories(adapter, *endpoint)),
+            meta: Some(meta.clone()),
+        };
+        (*endpoint, tool)
+    });
+    (tools.collect(), instructions)
+}
+
+/// The tools of an adapter as a caller sees it, without those whose operations the caller may not call.
+fn tools_of_view(view: &Adapter) -> Vec<ToolDefinition> {
+    let is_used = |endpoint: Endpoint| match endpoint {
+        Endpoint::Family(family) => {
+            view.registry().entries.iter().any(|entry| entry.family == family)
+        }
+        Endpoint::Unified => true,
+    };
+    let (tools, _) = described(view);
+    tools.into_iter().filter(|(endpoint, _)| is_used(*endpoint)).map(|(_, tool)| tool).collect()
 }
 
 /// The endpoints of the adapter's mode and the names of their tools (REQ-EPT-05, REQ-EPT-07, REQ-EPT-13).
@@ -98,6 +125,26 @@ impl ToolService for AdapterTools {
 
     fn tools(&self) -> Vec<ToolDefinition> {
         self.tools.iter().map(|(_, tool)| tool.clone()).collect()
+    }
+
+    fn tools_for(&self, extensions: &Extensions) -> Option<Vec<ToolDefinition>> {
+        let view = self.adapter.shown_to(Some(extensions.get::<Principal>()?));
+        if view.lists_the_same(&self.adapter) {
+            return None;
+        }
+        let known = |views: &[(Adapter, Vec<ToolDefinition>)]| {
+            views.iter().find(|(known, _)| known.lists_the_same(&view)).map(|(_, it)| it.clone())
+        };
+        if let Some(tools) = known(&lock(&self.views)) {
+            return Some(tools);
+        }
+        let tools = tools_of_view(&view);
+        let mut views = lock(&self.views);
+        if views.len() >= MAX_VIEWS {
+            views.clear();
+        }
+        views.push((view, tools.clone()));
+        Some(tools)
     }
 
     fn limits(&self) -> &Limits {

@@ -12,6 +12,7 @@ use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::operation::CallScope;
 use mcp_aql_core::request::{Arguments, IndexedArguments, parse};
 use mcp_aql_core::response::Reply;
+use mcp_aql_core::transport::Extensions;
 use mcp_aql_core::vocab::ReplyForm;
 use mcp_aql_protocol::Limits;
 use serde_json::{Map, Value};
@@ -34,6 +35,12 @@ pub trait ToolService: Send + Sync + 'static {
     /// Returns the tools in the order of `tools/list`. Calls refer to a tool by its index in this
     /// list, which is read once.
     fn tools(&self) -> Vec<ToolDefinition>;
+
+    /// Returns the tools for the caller of a request with these extensions, if they differ from
+    /// [`tools`](Self::tools): a caller only sees what it may call.
+    fn tools_for(&self, _extensions: &Extensions) -> Option<Vec<ToolDefinition>> {
+        None
+    }
 
     /// Returns the limits on requests and replies.
     fn limits(&self) -> &Limits;

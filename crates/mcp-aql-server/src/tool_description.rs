@@ -2,6 +2,7 @@
 //! model can still act on them (REQ-MCP-01, REQ-MCP-02).
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use mcp_aql_protocol::{SemanticCategory, is_public_name};
 use serde_json::{Map, Value};
@@ -154,7 +155,7 @@ impl Describer<'_> {
 
     /// Lists operations with their parameters, and then the names of those that do not fit. The list is
     /// empty if none fits.
-    fn described<'e>(&self, entries: impl Iterator<Item = (usize, &'e Entry)>) -> String {
+    fn described<'e>(&self, entries: impl Iterator<Item = (usize, &'e Arc<Entry>)>) -> String {
         let (mut text, mut names) = (String::new(), Vec::new());
         let mut queries: Vec<(&str, &str)> = Vec::new();
         for (place, entry) in entries {
@@ -183,7 +184,7 @@ impl Describer<'_> {
     /// Explains the parameters that several operations have in common.
     fn common_parameters<'e>(
         &self,
-        entries: impl Iterator<Item = (usize, &'e Entry)>,
+        entries: impl Iterator<Item = (usize, &'e Arc<Entry>)>,
         text: &mut String,
     ) {
         let meanings = self.adapter.common_parameters(entries.map(|(_, entry)| &*entry.operation));

@@ -80,6 +80,7 @@ impl<'a> InputField<'a> {
         let ident = field.ident.as_ref()?;
         let marks = InputMarks::read(&field.attrs, errors);
         let param = ParamAttr::read(&field.attrs, errors);
+        param.no_claim(errors);
         let serde = SerdeAttr::read(&field.attrs);
         let role = if serde.skip {
             FieldRole::Hidden

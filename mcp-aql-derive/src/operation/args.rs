@@ -29,6 +29,8 @@ pub(crate) enum Argument<'a> {
     IfMatch(&'a Type),
     /// A struct whose fields are parameters.
     Group(&'a Type),
+    /// A value from a claim of the caller.
+    Claim(String, &'a Type),
     /// A parameter.
     One(Box<Parameter<'a>>),
 }
@@ -129,6 +131,10 @@ fn parameter<'a>(
     errors: &mut Accumulator,
 ) -> Option<Argument<'a>> {
     let attr = options(&argument.attrs, errors);
+    if let Some(claim) = &attr.from_claim {
+        attr.only_claim(errors);
+        return Some(Argument::Claim(claim.0.clone(), ty));
+    }
     if attr.group.is_some() {
         attr.only_group(errors);
         if inside(ty, "Option").is_some() {

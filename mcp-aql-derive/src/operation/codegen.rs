@@ -194,7 +194,7 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
         let entry = quote!(#runtime::table::ParameterEntry);
         match argument {
             Argument::State(ty) => states.push(quote!(#runtime::table::StateSpec::of::<#ty>())),
-            Argument::Context | Argument::Execution(_) => {}
+            Argument::Context | Argument::Execution(_) | Argument::Claim(..) => {}
             Argument::Input(input) => {
                 let ty = input.ty;
                 parameters.push(quote!(#entry::Input(<#ty as #runtime::UpdateInput>::INPUT)));
@@ -248,7 +248,10 @@ fn closure(
         (0..arguments.len()).map(|index| format_ident!("__arg{index}", span = span)).collect();
     let values = arguments.clone().map(|argument| respan_call(decode(argument), span));
     let takes_values = arguments.clone().any(|argument| {
-        !matches!(argument, Argument::State(_) | Argument::Context | Argument::Execution(_))
+        !matches!(
+            argument,
+            Argument::State(_) | Argument::Context | Argument::Execution(_) | Argument::Claim(..)
+        )
     });
     let mutable = takes_values.then(|| quote!(mut));
     let ident = model.ident;
@@ -286,6 +289,7 @@ fn decode(argument: &Argument<'_>) -> TokenStream {
         Argument::State(ty) => quote!(__call.state::<#ty>()?),
         Argument::Context => quote!(__call.context()),
         Argument::Execution(_) => quote!(__call.execution()?),
+        Argument::Claim(name, ty) => quote!(__call.claim::<#ty>(#name)?),
         Argument::Input(input) => {
             let ty = input.ty;
             quote!(__call.input::<#ty>()?)

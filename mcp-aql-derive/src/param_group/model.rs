@@ -55,6 +55,7 @@ impl<'a> GroupModel<'a> {
     fn add(&mut self, field: &'a syn::Field, errors: &mut Accumulator) {
         let Some(ident) = &field.ident else { return };
         let attr = ParamAttr::read(&field.attrs, errors);
+        attr.no_claim(errors);
         if let Some(span) = attr.group {
             errors.push(fault(
                 span,

@@ -27,6 +27,7 @@ const GRAMMAR: Grammar = Grammar {
         "sensitive",
         "deprecated",
         "group",
+        "from_claim",
     ],
     repeatable: &[],
     bare: false,
@@ -42,6 +43,7 @@ const GRAMMAR: Grammar = Grammar {
         "range" => Hint::new("write `minimum = …, maximum = …`"),
         "length" => Hint::new("write `min_length = …, max_length = …`"),
         "secret" | "password" => Hint::new("write `sensitive`"),
+        "claim" => Hint::new("write `from_claim = \"…\"`"),
         "rename" | "alias" => Hint::new("write `name = \"…\"`"),
         "example" => Hint::new("write `example = { … }` in `#[operation(…)]`"),
         _ => None,
@@ -57,6 +59,8 @@ pub(crate) struct ParamAttr {
     pub(crate) deprecated: Option<Deprecated>,
     /// The span of `group`, which marks a struct whose fields are the parameters.
     pub(crate) group: Option<Span>,
+    /// The claim of the caller that sets the value. The argument is then no parameter.
+    pub(crate) from_claim: Option<SpannedValue<Text>>,
     /// All keys as written, for arguments that accept no options.
     pub(crate) keys: Vec<Ident>,
 }
@@ -86,8 +90,31 @@ impl ParamAttr {
             sensitive,
             deprecated: options.take("deprecated", errors).map(SpannedValue::into_inner),
             group,
+            from_claim: options.take("from_claim", errors),
             keys,
             default: default(options, errors),
+        }
+    }
+
+    /// Rejects every option except `from_claim`.
+    pub(crate) fn only_claim(&self, errors: &mut Accumulator) {
+        for key in self.keys.iter().filter(|key| *key != "from_claim") {
+            errors.push(fault(
+                key.span(),
+                format_args!(
+                    "`{key}` has no effect beside `from_claim`, because no call contains the value: leave one of them out"
+                ),
+            ));
+        }
+    }
+
+    /// Rejects `from_claim` on a field, which is a parameter of every operation with its type.
+    pub(crate) fn no_claim(&self, errors: &mut Accumulator) {
+        if let Some(claim) = &self.from_claim {
+            errors.push(fault(
+                claim.span(),
+                "`from_claim` is for an argument of an operation: write a separate argument, `#[param(from_claim = \"…\")]`",
+            ));
         }
     }
 

@@ -13,9 +13,8 @@ use mcp_aql::operator::{ChannelError, HumanChannel, HumanRequest};
 use mcp_aql::prelude::*;
 use mcp_aql::safety_loop::SafetyLoop;
 use mcp_aql::store::{PostgresStore, SqliteStore, Store, StoreError};
-use mcp_aql::{
-    BoxFuture, ExecutionContext, ExecutionOptions, HttpOptions, SemanticCategory, TimeSource,
-};
+use mcp_aql::testing::TimeSource;
+use mcp_aql::{BoxFuture, ExecutionContext, ExecutionOptions, HttpOptions, SemanticCategory};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

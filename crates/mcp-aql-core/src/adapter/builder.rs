@@ -12,6 +12,7 @@ use super::config::ConfigSource;
 use super::parts::Parts;
 use super::rebuild::build_from;
 use super::{Adapter, Settings};
+use crate::access::Access;
 use crate::audit::AuditSink;
 use crate::clock::TimeSource;
 use crate::concurrency::Concurrency;
@@ -257,6 +258,12 @@ impl AdapterBuilder {
     /// Sets the options of executions, which are calls of operations with a lifecycle.
     pub fn executions(mut self, options: ExecutionOptions) -> Self {
         self.settings.executions = options;
+        self
+    }
+
+    /// Sets the scopes that authenticated callers need.
+    pub fn access(mut self, access: Access) -> Self {
+        self.settings.access = access;
         self
     }
 

@@ -6,12 +6,12 @@ use super::Adapter;
 impl Adapter {
     /// The rendered introspection.
     pub fn introspection(&self) -> &crate::introspection::Introspection {
-        &self.inner.pipeline.catalog.introspection
+        &self.catalog.introspection
     }
 
     /// The full entry of an operation, as JSON text.
     pub fn operation_details(&self, operation: &str) -> Option<&str> {
-        crate::introspection::Source::in_full(&self.inner.pipeline.catalog, operation)
+        crate::introspection::Source::in_full(&*self.catalog, operation)
     }
 
     /// The executions.

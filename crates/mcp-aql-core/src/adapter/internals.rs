@@ -1,8 +1,11 @@
 //! Access to the parts of an adapter for the rest of the crate.
 
+use http::Extensions;
+
 use super::{Adapter, Parts, Settings};
 use crate::introspection;
 use crate::operation::RegisteredOperation;
+use crate::principal::Principal;
 use crate::router::Registry;
 
 #[doc(hidden)]
@@ -17,9 +20,25 @@ impl Adapter {
         &self.inner.settings
     }
 
+    /// The values that belong to every call.
+    pub fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
     /// The registered operations.
     pub fn registry(&self) -> &Registry {
-        &self.inner.pipeline.catalog.registry
+        &self.catalog.registry
+    }
+
+    /// The same adapter as a principal sees it: it lists only the operations that the principal may call.
+    pub fn shown_to(&self, principal: Option<&Principal>) -> Self {
+        let catalog = self.inner.pipeline.views.of(principal, &self.inner.pipeline.catalog);
+        Self { catalog, ..self.clone() }
+    }
+
+    /// Whether both list the same operations, which is the case for principals that may call the same operations.
+    pub fn lists_the_same(&self, other: &Self) -> bool {
+        std::sync::Arc::ptr_eq(&self.catalog, &other.catalog)
     }
 
     /// The value that an extension has added.
@@ -29,13 +48,13 @@ impl Adapter {
 
     /// The JSON text of `params` of a sample call of an operation.
     pub fn sample(&self, operation: &str) -> Option<&str> {
-        self.inner.pipeline.catalog.sample(operation)
+        self.catalog.sample(operation)
     }
 
     /// The description of an operation with a line for each parameter, as in a list with
     /// `parameters: true`.
     pub fn description_with_parameters(&self, operation: &RegisteredOperation) -> String {
-        let shapes = &self.inner.pipeline.catalog.shapes;
+        let shapes = &self.catalog.shapes;
         introspection::description_with_parameters(operation, shapes)
     }
 
@@ -47,7 +66,7 @@ impl Adapter {
     /// The parameters of an operation in one line, `title, priority? integer 1..5`, unless this hides the
     /// form of a required one. A parameter without a type is a text.
     pub fn parameters_in_one_line(&self, operation: &RegisteredOperation) -> Option<String> {
-        introspection::signature(operation, &self.inner.pipeline.catalog.shapes)
+        introspection::signature(operation, &self.catalog.shapes)
     }
 
     /// The text that stands for the query parameters of an operation in the texts above, or an empty one.
@@ -77,11 +96,15 @@ impl Adapter {
         self,
         query: impl crate::further_query::FurtherQuery + 'static,
     ) -> Self {
+        drop(self.catalog);
         let mut inner = std::sync::Arc::into_inner(self.inner).unwrap();
-        let catalog = &mut inner.pipeline.catalog;
-        catalog.introspection.further.push(Box::new(query));
-        let introspect = &mut catalog.registry.entries.first_mut().unwrap().operation;
+        let catalog = std::sync::Arc::get_mut(&mut inner.pipeline.catalog).unwrap();
+        let further = std::sync::Arc::get_mut(&mut catalog.introspection.further).unwrap();
+        further.push(Box::new(query));
+        let entry = catalog.registry.entries.first_mut().unwrap();
+        let introspect = &mut std::sync::Arc::get_mut(entry).unwrap().operation;
         crate::introspection::publish(introspect, &catalog.introspection.further);
-        Self { inner: std::sync::Arc::new(inner), ..self }
+        let catalog = std::sync::Arc::clone(&inner.pipeline.catalog);
+        Self { inner: std::sync::Arc::new(inner), catalog, extensions: self.extensions }
     }
 }

@@ -26,6 +26,7 @@ pub use settings::Settings;
 
 use crate::build_error::BuildError;
 use crate::call::{Pipeline, Scanned};
+use crate::catalog::Catalog;
 use crate::error::OperationError;
 use crate::extension::Service;
 use crate::future::{BoxFuture, erased};
@@ -66,6 +67,8 @@ use crate::vocab::ReplyForm;
 #[derive(Clone)]
 pub struct Adapter {
     inner: Arc<Inner>,
+    /// The operations that are listed.
+    catalog: Arc<Catalog>,
     /// The values that belong to every call through this clone.
     extensions: Extensions,
 }

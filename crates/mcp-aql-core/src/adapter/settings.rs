@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mcp_aql_protocol::Limits;
 
+use crate::access::Access;
 use crate::clock::TimeSource;
 use crate::concurrency::Concurrency;
 use crate::execution::ExecutionOptions;
@@ -37,6 +38,7 @@ pub struct Settings {
     pub(crate) time_limit: Option<Duration>,
     pub(crate) time: TimeSource,
     pub(crate) executions: ExecutionOptions,
+    pub(crate) access: Access,
     pub(crate) gate: GateSettings,
     pub(crate) extensions: Vec<Box<dyn Extension>>,
     pub(crate) audit_log: Option<PathBuf>,
@@ -65,6 +67,7 @@ impl Default for Settings {
             time_limit: None,
             time: TimeSource::default(),
             executions: ExecutionOptions::default(),
+            access: Access::default(),
             gate: GateSettings::default(),
             extensions: Vec::new(),
             audit_log: None,

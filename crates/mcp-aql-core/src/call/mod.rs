@@ -8,6 +8,7 @@ mod call_log;
 mod decode;
 mod execution_calls;
 mod execution_start;
+mod permit;
 mod reply;
 mod route;
 mod run;
@@ -18,7 +19,8 @@ use std::sync::Arc;
 
 use mcp_aql_protocol::Limits;
 
-use crate::catalog::Catalog;
+use crate::access::AccessRules;
+use crate::catalog::{Catalog, Views};
 use crate::concurrency::ConcurrencyLimit;
 use crate::execution::Executions;
 use crate::future::erased;
@@ -39,7 +41,9 @@ use validate::ValidCall;
 /// The stages of a call with everything that they use. It does not change after the adapter is built.
 pub(crate) struct Pipeline {
     pub(crate) settings: CallSettings,
-    pub(crate) catalog: Catalog,
+    pub(crate) catalog: Arc<Catalog>,
+    /// The operations that a principal may call, with their descriptions.
+    pub(crate) views: Views,
     pub(crate) gatekeeper: Gatekeeper,
     pub(crate) executions: Executions,
     pub(crate) concurrency: Arc<ConcurrencyLimit>,
@@ -59,6 +63,7 @@ pub(crate) struct CallSettings {
     pub(crate) camel_case_aliases: bool,
     pub(crate) session_id_in_errors: bool,
     pub(crate) cursor_key: CursorKey,
+    pub(crate) access: AccessRules,
 }
 
 impl Pipeline {
@@ -101,11 +106,12 @@ impl Pipeline {
         context: &'a Context,
         limits: ReplyLimits,
     ) -> impl Future<Output = Outcome> + Send + 'a {
-        let routed = self.route(input, endpoint);
+        let routed = self.route(input, endpoint, context.scope());
         async move {
             let routed = routed?;
             let log = CallLog::new(routed.operation, context.scope());
             let stages = std::pin::pin!(async {
+                self.permit(routed.operation, context.scope()).await?;
                 let valid = self.validate(routed)?;
                 self.admit_and_run(valid, context, limits).await
             });

@@ -6,7 +6,7 @@ use super::Pipeline;
 use crate::error::OperationError;
 use crate::gatekeeper::GatedOperation;
 use crate::log_targets::CALLS;
-use crate::operation::{ExecutionCall, Handler};
+use crate::operation::{CallScope, ExecutionCall, Handler};
 use crate::request::{Credentials, OperationInput};
 use crate::router::Endpoint;
 
@@ -23,11 +23,12 @@ impl Pipeline {
         &self,
         input: OperationInput,
         endpoint: Endpoint,
+        scope: &CallScope,
     ) -> Result<Routed<'_>, OperationError> {
-        let entry =
-            self.catalog.registry.route(&input.operation, endpoint).inspect_err(|error| {
-                tracing::info!(target: CALLS, code = error.code().as_str(), "operation refused")
-            })?;
+        let entry = self.catalog.registry.route(&input.operation, endpoint).map_err(|error| {
+            tracing::info!(target: CALLS, code = error.code().as_str(), "operation refused");
+            self.error_for(error, &input.operation, endpoint, scope)
+        })?;
         let OperationInput { operation: _, mut params, mut credentials } = input;
         let operation = &entry.operation;
         take_confirmation(operation, &mut params, &mut credentials);
@@ -35,6 +36,20 @@ impl Pipeline {
             rename(&mut params);
         }
         Ok(Routed { operation, params, credentials })
+    }
+}
+
+impl Pipeline {
+    /// The error for a name that is not routed. Its hints name no operation that the caller may not call.
+    fn error_for(
+        &self,
+        error: OperationError,
+        operation: &str,
+        endpoint: Endpoint,
+        scope: &CallScope,
+    ) -> OperationError {
+        let view = self.views.of(scope.principal(), &self.catalog);
+        view.registry.route(operation, endpoint).err().unwrap_or(error)
     }
 }
 

@@ -91,9 +91,9 @@ impl Pipeline {
     }
 
     async fn introspect(&self, call: ValidCall<'_>, context: &Context) -> Outcome {
-        let catalog = &self.catalog;
+        let catalog = self.views.of(context.principal(), &self.catalog);
         let session = context.session();
-        let answer = catalog.introspection.answer(call.valid.arguments, session, catalog);
+        let answer = catalog.introspection.answer(call.valid.arguments, session, &*catalog);
         // Failures of `introspect` have no details (REQ-INT-28).
         answer.await.map_err(OperationError::without_details)
     }

@@ -90,7 +90,10 @@ impl Pipeline {
         let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
         let log = CallLog::new(operation, context.scope());
         let call = ValidCall { operation, valid, credentials: Credentials::default(), sent: None };
-        let stages = std::pin::pin!(self.admit_and_run(call, &context, limits));
+        let stages = std::pin::pin!(async {
+            self.permit(operation, context.scope()).await?;
+            self.admit_and_run(call, &context, limits).await
+        });
         let outcome = log.record(stages, context.scope()).await;
         self.reply(outcome, introspects(operation.spec.name), &context, form)
     }

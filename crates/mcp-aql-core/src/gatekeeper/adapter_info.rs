@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{GatedOperation, PermissionPlan, Trust};
 use crate::error::OperationError;
-use crate::further_query::FurtherQuery;
+use crate::further_query::{FurtherQuery, IsShown};
 use crate::future::BoxFuture;
 use crate::operation::{Handler, OperationSpec, RegisteredOperation};
 
@@ -104,14 +104,19 @@ impl FurtherQuery for DangerQuery {
         true
     }
 
-    fn answer<'a>(&'a self, name: Option<&'a str>) -> BoxFuture<'a, Result<Value, OperationError>> {
+    fn answer<'a>(
+        &'a self,
+        name: Option<&'a str>,
+        is_shown: IsShown<'a>,
+    ) -> BoxFuture<'a, Result<Value, OperationError>> {
+        let mut shown = self.0.iter().filter(|(operation, _)| is_shown(operation));
         let answer = match name {
             Some(name) => {
-                let found = self.0.iter().find(|(operation, _)| *operation == name);
+                let found = shown.find(|(operation, _)| *operation == name);
                 json!({ "operation": found.map(|(_, danger)| danger) })
             }
             None => {
-                json!({ "operations": self.0.iter().map(|(_, danger)| danger).collect::<Vec<_>>() })
+                json!({ "operations": shown.map(|(_, danger)| danger).collect::<Vec<_>>() })
             }
         };
         Box::pin(std::future::ready(Ok(answer)))
@@ -136,6 +141,7 @@ impl FurtherQuery for AdapterInfo {
     fn answer<'a>(
         &'a self,
         _name: Option<&'a str>,
+        _is_shown: IsShown<'a>,
     ) -> BoxFuture<'a, Result<Value, OperationError>> {
         Box::pin(std::future::ready(Ok(self.0.clone())))
     }

@@ -5,6 +5,7 @@
 
 mod adapter_info;
 mod call_tokens;
+mod condition;
 mod confirmation;
 mod confirmation_message;
 mod execution_limit_gate;
@@ -36,12 +37,13 @@ use permission_gate::PermissionGate;
 
 pub(crate) use adapter_info::{AdapterInfo, DangerQuery, gate_note};
 pub use call_tokens::CallTokens;
+pub use condition::Condition;
 pub use confirmation_message::fill_with;
 pub use gate::{Gate, GatePlan, GateStage, Permit, Reservation, Ticket};
 pub use gated_operation::{GatedOperation, OperationGates};
 pub use permission_plan::PermissionPlan;
 pub(crate) use policy::PolicyTable;
-pub use policy::{Condition, Permission, Policy};
+pub use policy::{Permission, Policy};
 pub use request::{GateRequest, RetryCall};
 pub(crate) use settings::{GateSettings, GateTable, delta};
 pub use token::{IssuedToken, TokenClaim};

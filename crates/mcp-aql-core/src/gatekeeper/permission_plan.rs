@@ -8,6 +8,7 @@ use super::trust_matrix::{TrustDecision, least_trust, trust_decision};
 use super::{GateSettings, Trust, confirmation_message};
 use crate::argument::Argument;
 use crate::operation::{OperationSpec, Parameter};
+use crate::principal::Principal;
 
 /// The permission of the calls of one operation by trust, danger and policies, computed when the adapter is built.
 #[derive(Debug, Clone)]
@@ -184,7 +185,11 @@ impl PermissionPlan {
     }
 
     /// Decides by trust first, then by the strictest policy, then by the operation's danger.
-    pub(super) fn decide(&self, arguments: &[Argument]) -> Decision<'_> {
+    pub(super) fn decide(
+        &self,
+        arguments: &[Argument],
+        principal: Option<&Principal>,
+    ) -> Decision<'_> {
         match self.verdict {
             TrustDecision::Deny(least) => return Decision::Untrusted { least },
             TrustDecision::IntrospectOnly => {
@@ -192,7 +197,8 @@ impl PermissionPlan {
             }
             TrustDecision::Allow | TrustDecision::Confirm => {}
         }
-        let applying = self.policies.iter().filter(|policy| policy.applies_to(arguments));
+        let applying =
+            self.policies.iter().filter(|policy| policy.applies_to(arguments, principal));
         let permission = self.permission_of(applying.clone());
         let deciding = applying.clone().filter(|policy| policy.permission == permission);
         let reason = strictest(deciding.clone()).and_then(|policy| policy.reason.as_deref());
@@ -207,7 +213,7 @@ impl PermissionPlan {
                 let times = deciding.clone().map(|policy| policy.session);
                 let session = times.reduce(|one, other| Some(one?.min(other?))).flatten();
                 let places = self.policies.iter().enumerate().filter(|(_, policy)| {
-                    policy.permission == permission && policy.applies_to(arguments)
+                    policy.permission == permission && policy.applies_to(arguments, principal)
                 });
                 Decision::Confirm {
                     session: session

@@ -9,6 +9,7 @@ use crate::audit::{Audit, AuditEntry};
 use crate::concurrency::{caught, given_up};
 use crate::execution::LimitReached;
 use crate::operation::{Context, ExecutionCall, Handler, Preview, RegisteredOperation};
+use crate::principal::Principal;
 use crate::redact::redacted;
 use crate::request::Credentials;
 use crate::session::Session;
@@ -84,9 +85,12 @@ impl<'a> GateRequest<'a> {
 
     /// Returns the decision of trust, danger and policies.
     pub(super) fn decision(&self) -> Decision<'a> {
-        let own = self.permission.decide(self.arguments);
+        let principal = self.context.principal();
+        let own = self.permission.decide(self.arguments, principal);
         match (self.retry, &self.operation.handler) {
-            (Some(retry), _) => own.combined_with_retry(retry.permission.decide(retry.arguments)),
+            (Some(retry), _) => {
+                own.combined_with_retry(retry.permission.decide(retry.arguments, principal))
+            }
             (None, Handler::Execution(ExecutionCall::Retry)) => own.without_confirmation(),
             (None, _) => own,
         }
@@ -138,6 +142,7 @@ impl<'a> GateRequest<'a> {
             reason,
             token_id: ids.token,
             challenge_id: ids.challenge,
+            principal: self.context.principal().map(Principal::id),
             session: self.session().map(Session::id),
             params,
             ..AuditEntry::default()

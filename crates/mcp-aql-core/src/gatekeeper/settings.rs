@@ -187,7 +187,7 @@ impl GateSettings {
                 continue;
             }
             for condition in &policy.conditions {
-                let root = condition.root();
+                let Some(root) = condition.root() else { continue };
                 if condition.compares_with_nan() {
                     problems.push(format!(
                         "the policy for `{name}` compares `{root}` with NaN, so it can never apply \

@@ -36,7 +36,7 @@ pub struct Introspection {
     /// The entries of the types list, by name.
     pub types: BTreeMap<String, ListedType>,
     /// The further queries of this adapter.
-    pub further: FurtherQueries,
+    pub further: Arc<FurtherQueries>,
     /// The secret of the cursors of the operations list.
     pub(crate) cursor_key: CursorKey,
     /// Built at the first search.
@@ -95,13 +95,13 @@ impl Introspection {
         &self,
         arguments: Vec<Argument>,
         session: Option<&Session>,
-        source: &impl Source,
+        source: &(impl Source + Sync),
     ) -> Outcome {
         let question = IntrospectQuery::new(&arguments);
         let further = self.further.iter().find(|each| each.query() == question.query);
         question.check(further.map(AsRef::as_ref))?;
         if let Some(further) = further {
-            let data = further.answer(question.name).await?;
+            let data = further.answer(question.name, &|name| source.has(name)).await?;
             return Ok(Payload::new(success(&data.to_string())));
         }
         let text = match (question.query, question.name) {

@@ -38,6 +38,7 @@ mod tests {
         fn answer<'a>(
             &'a self,
             _name: Option<&'a str>,
+            _is_shown: crate::further_query::IsShown<'a>,
         ) -> BoxFuture<'a, Result<Value, OperationError>> {
             Box::pin(std::future::ready(Ok(json!({ "sky": "clear" }))))
         }

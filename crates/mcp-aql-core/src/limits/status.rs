@@ -12,7 +12,7 @@ use super::limiter::Limiter;
 use super::rules::{LimitRule, QuotaRule, QuotaState, Rules};
 use crate::clock;
 use crate::error::OperationError;
-use crate::further_query::FurtherQuery;
+use crate::further_query::{FurtherQuery, IsShown};
 use crate::future::BoxFuture;
 
 /// `introspect` with `query` = `quota_status`: the state of limits and quotas (REQ-RATE-08).
@@ -26,6 +26,7 @@ impl FurtherQuery for QuotaStatus {
     fn answer<'a>(
         &'a self,
         _name: Option<&'a str>,
+        _is_shown: IsShown<'a>,
     ) -> BoxFuture<'a, Result<Value, OperationError>> {
         let Self(limiter) = self;
         Box::pin(async move {

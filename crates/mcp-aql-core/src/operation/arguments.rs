@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mcp_aql_protocol::Limits;
+use serde::de::DeserializeOwned;
 
 use super::{
     CallScope, CompositeValues, Context, Envelope, ExecutionContext, Outcome, ReplyWriter, State,
@@ -102,6 +103,22 @@ impl Call {
     /// Returns the context of the call.
     pub fn context(&self) -> Context {
         self.context.clone()
+    }
+
+    /// Returns the value of a claim of the authenticated caller.
+    ///
+    /// # Errors
+    /// `PERMISSION_DENIED` if the caller is not authenticated, or has no such claim of this type.
+    pub fn claim<T: DeserializeOwned>(&self, name: &str) -> Result<T, OperationError> {
+        let principal = self.context.principal();
+        let claim = principal.and_then(|principal| principal.claim(name)).cloned();
+        T::deserialize(claim.unwrap_or_default()).map_err(|_| {
+            OperationError::permission_denied(match principal {
+                Some(_) => "the caller's identity lacks a claim that this operation needs",
+                None => "this operation only serves authenticated callers",
+            })
+            .with_detail("required_claim", name)
+        })
     }
 
     /// Returns the execution of the call.

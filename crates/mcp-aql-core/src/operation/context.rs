@@ -8,6 +8,7 @@ use http::Extensions;
 use super::{Advance, Cancellation, ExecutionContext};
 use crate::error::OperationError;
 use crate::future::BoxFuture;
+use crate::principal::Principal;
 use crate::session::Session;
 use crate::sync::lock;
 use crate::warning::{Warning, Warnings};
@@ -77,6 +78,11 @@ pub struct CallScope {
 }
 
 impl CallScope {
+    /// The authenticated caller, among the extensions.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.extensions.get()
+    }
+
     /// Whether the caller no longer waits: it has cancelled the call, or its session has ended.
     pub(crate) fn is_cancelled(&self) -> bool {
         let has_ended = || self.session.as_ref().is_some_and(Session::has_ended);
@@ -164,6 +170,12 @@ impl Context {
     /// The caller's session, or `None` if the client has no connection of its own.
     pub fn session(&self) -> Option<&Session> {
         self.call.scope.session.as_ref()
+    }
+
+    /// The authenticated caller, or `None` if nobody has authenticated it: a call over standard input and output, or of
+    /// this process.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.call.scope.principal()
     }
 
     /// The caller's session, or the error that there is none.

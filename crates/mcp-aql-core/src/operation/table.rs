@@ -10,12 +10,15 @@ use super::{
 };
 use crate::argument::Argument;
 use crate::future::BoxFuture;
+use crate::principal::Principal;
 
 /// A registered operation: its table, prepared for validation and calls.
 pub struct RegisteredOperation {
     /// The table of the operation.
     pub spec: OperationSpec,
     pub(crate) name: Arc<str>,
+    /// The scope that callers need.
+    pub(crate) scope: Option<Arc<str>>,
     /// The operation's endpoint family.
     pub(crate) endpoint: Arc<str>,
     /// The parameters, in the order of the table.
@@ -32,6 +35,13 @@ pub struct RegisteredOperation {
     pub composites: Composites,
     /// Replaces other names of parameters that the protocol allows.
     pub(crate) rename_params: Option<RenameParams>,
+}
+
+impl RegisteredOperation {
+    /// The scope that callers need and that the principal does not have.
+    pub fn missing_scope(&self, principal: &Principal) -> Option<&str> {
+        self.scope.as_deref().filter(|scope| !principal.has_scope(scope))
+    }
 }
 
 /// Replaces other names of parameters by those of the operation's table.

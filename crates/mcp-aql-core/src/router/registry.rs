@@ -25,7 +25,7 @@ pub struct Registry {
     /// The endpoint families.
     pub profile: EndpointProfile,
     /// All operations; the built-in ones come first.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<Arc<Entry>>,
     by_name: HashMap<Arc<str>, usize>,
     /// The tool names by family, followed by the name of the unified tool.
     pub tool_names: Vec<String>,
@@ -52,9 +52,10 @@ impl Entry {
 impl Registry {
     pub(crate) fn new(
         profile: EndpointProfile,
-        entries: Vec<Entry>,
+        entries: impl IntoIterator<Item = Arc<Entry>>,
         tool_names: Vec<String>,
     ) -> Self {
+        let entries: Vec<_> = entries.into_iter().collect();
         let by_name = entries
             .iter()
             .enumerate()
@@ -78,7 +79,7 @@ impl Registry {
 
     /// Returns the operation of this name.
     pub fn get(&self, name: &str) -> Option<&Entry> {
-        self.entries.get(self.place_of(name)?)
+        Some(&**self.entries.get(self.place_of(name)?)?)
     }
 
     /// Returns the operation of this name, if it may be called through this endpoint (REQ-EPT-03,

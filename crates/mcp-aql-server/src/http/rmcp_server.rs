@@ -173,10 +173,15 @@ impl ServerHandler for RmcpServer {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let sent: Option<OriginalMessage> = http_extensions(&context.extensions).remove();
+        let mut extensions = http_extensions(&context.extensions);
+        let sent: Option<OriginalMessage> = extensions.remove();
         let room = sent.as_ref().and_then(OriginalMessage::room);
         self.server.listed(false, room).map_err(error_data)?;
-        Ok(ListToolsResult::with_all_items(self.state.tools.clone()))
+        let tools = match self.server.service().tools_for(&extensions) {
+            Some(tools) => tools.into_iter().map(tool).collect(),
+            None => self.state.tools.clone(),
+        };
+        Ok(ListToolsResult::with_all_items(tools))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

@@ -41,6 +41,7 @@ pub use conforms::{assert_conforms, assert_conforms_with, conformance_report};
 #[doc(no_inline)]
 pub use mcp_aql_conformance as conformance;
 
+pub use mcp_aql_core::clock::TimeSource;
 pub use mcp_aql_core::text::leaks_internals;
 
 use mcp_aql_core::adapter::Adapter;

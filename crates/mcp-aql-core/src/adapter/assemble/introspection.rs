@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value};
 
 use crate::adapter::{Parts, Settings};
+use crate::catalog::Views;
 use crate::further_query::FurtherQueries;
 use crate::gatekeeper;
 use crate::introspection::{
@@ -58,13 +59,21 @@ fn composite_capabilities(registry: &Registry) -> impl Iterator<Item = (String, 
     names.map(|name| (name.to_owned(), true.into()))
 }
 
+/// Describes the operations of an adapter again, for callers that may call only some of them.
+pub(super) fn views(settings: &Settings, capabilities: Map<String, Value>) -> Views {
+    let settings = settings.clone();
+    Views::new(move |registry, types, further| {
+        render(registry, &settings, types, further, &capabilities)
+    })
+}
+
 /// Renders the lists of operations and types.
 pub(super) fn render(
     registry: &Registry,
     settings: &Settings,
     all_types: BTreeMap<String, Members>,
-    further: FurtherQueries,
-    capabilities: Map<String, Value>,
+    further: Arc<FurtherQueries>,
+    capabilities: &Map<String, Value>,
 ) -> Introspection {
     let has_parameter = |name: &str| {
         registry.entries.iter().skip(1).any(|entry| {
@@ -80,9 +89,11 @@ pub(super) fn render(
         batch: settings.batch,
         pagination: has_parameter("first"),
         etags: has_parameter("if_match"),
-        further: composite_capabilities(registry).chain(capabilities).collect(),
+        further: composite_capabilities(registry)
+            .chain(capabilities.iter().map(|(name, value)| (name.clone(), value.clone())))
+            .collect(),
     });
-    let listed = |entry: &Entry| {
+    let listed = |entry: &Arc<Entry>| {
         let spec = &entry.operation.spec;
         ListedOperation {
             name: Arc::clone(&entry.operation.name),

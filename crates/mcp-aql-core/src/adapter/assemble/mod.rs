@@ -12,13 +12,14 @@ use std::sync::{Arc, Once};
 
 use self::checks::{check_parts, chosen_profile};
 use self::foundation::Foundation;
-use self::introspection::{further_queries, render};
+use self::introspection::{further_queries, render, views};
 use self::operations::{DescribedOperations, Operations};
 use http::Extensions;
 
 use super::{Adapter, BuildError, Inner, Parts, Settings};
+use crate::access::AccessRules;
 use crate::call::{CallSettings, Pipeline};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Views};
 use crate::concurrency::ConcurrencyLimit;
 use crate::execution::Executions;
 use crate::extension::{ExtensionParts, RegisteredAdapter, StartedExtension};
@@ -35,8 +36,9 @@ pub(super) fn assemble(
     check_parts(&parts, &settings, &mut problems);
     let profile = chosen_profile(&parts, &settings, &mut problems);
     let Foundation { services, extensions } = Foundation::new(&parts, &mut settings, &mut problems);
+    let access = settings.access.rules(&parts.name, &mut problems);
     let mut operations =
-        Operations::register(&parts, &settings, &profile, &extensions, &mut problems);
+        Operations::register(&parts, (&settings, &access), &profile, &extensions, &mut problems);
     operations.check(&mut settings, &mut problems);
     let tokens = Arc::new(CallTokens::new(Arc::clone(&services), &settings.gate));
     let mut added = connect(extensions, &operations, &profile, &tokens, &mut problems);
@@ -60,13 +62,21 @@ pub(super) fn assemble(
         entry.operation.gates = gatekeeper.plan(&entry.operation);
     }
     let tool_names = tool_names(&profile, &settings);
-    let registry = Registry::new(profile, entries, tool_names);
+    let registry = Registry::new(profile, entries.into_iter().map(Arc::new), tool_names);
     let capabilities = std::mem::take(&mut added.capabilities);
-    let introspection = render(&registry, &settings, types, queries, capabilities);
-    let mode = settings.mode;
-    let catalog = Catalog { registry, shapes, descriptions, introspection, mode };
-    let pipeline = pipeline(&parts, &settings, catalog, gatekeeper, services, &mut added);
+    let introspection = render(&registry, &settings, types, Arc::new(queries), &capabilities);
+    let catalog = Arc::new(Catalog {
+        registry,
+        shapes: Arc::new(shapes),
+        descriptions: descriptions.into_iter().map(Arc::new).collect(),
+        introspection,
+        mode: settings.mode,
+    });
+    let views = views(&settings, capabilities);
+    let catalogs = (Arc::clone(&catalog), views);
+    let pipeline = pipeline(&parts, &settings, catalogs, access, gatekeeper, services, &mut added);
     Ok(Adapter {
+        catalog,
         extensions: Extensions::default(),
         inner: Arc::new(Inner {
             parts,
@@ -104,7 +114,8 @@ fn connect(
 fn pipeline(
     parts: &Parts,
     settings: &Settings,
-    catalog: Catalog,
+    (catalog, views): (Arc<Catalog>, Views),
+    access: AccessRules,
     gatekeeper: Gatekeeper,
     services: Arc<Services>,
     added: &mut ExtensionParts,
@@ -118,8 +129,10 @@ fn pipeline(
             camel_case_aliases: settings.camel_case_aliases,
             session_id_in_errors: settings.session_id_in_errors,
             cursor_key: settings.cursor_key.clone(),
+            access,
         },
         catalog,
+        views,
         gatekeeper,
         executions: Executions::new(Arc::clone(&services), parts.name.clone(), executions),
         concurrency: Arc::new(concurrency_limit(settings)),

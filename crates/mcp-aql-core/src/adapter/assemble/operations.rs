@@ -12,6 +12,7 @@ use super::checks::{
 use super::examples::examples;
 use super::introspection::returns_of_introspect;
 use super::parameters::parameters;
+use crate::access::AccessRules;
 use crate::adapter::{Parts, Settings};
 use crate::catalog::Description;
 use crate::execution::{self, ExecutionState};
@@ -48,7 +49,7 @@ impl Operations {
     /// Registers `introspect`, the reserved operations, those of the author, and those on executions.
     pub(super) fn register(
         parts: &Parts,
-        settings: &Settings,
+        (settings, access): (&Settings, &AccessRules),
         profile: &EndpointProfile,
         extensions: &[Box<dyn StartedExtension>],
         problems: &mut Vec<String>,
@@ -86,7 +87,11 @@ impl Operations {
                 PermissionPlan::new(&spec, &operation.parameters, &settings.gate, problems)
             };
             let gate_note = gatekeeper::gate_note(&operation.handler, &permission);
-            let registered_operation = RegisteredOperation { gate_note, ..operation };
+            let scope = match operation.handler {
+                Handler::Introspect => None,
+                Handler::Execution(_) | Handler::Function(_) => access.scope(&spec),
+            };
+            let registered_operation = RegisteredOperation { gate_note, scope, ..operation };
             let gates = OperationGates::default();
             let operation = GatedOperation { registered: registered_operation, permission, gates };
             registered.entries.push(Entry { operation, family });
@@ -118,6 +123,7 @@ impl Operations {
             endpoint: Arc::from(endpoint),
             parameters,
             envelope,
+            scope: None,
             gate_note: None,
             handler,
             note,

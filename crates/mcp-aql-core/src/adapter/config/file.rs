@@ -6,6 +6,7 @@ use mcp_aql_protocol::nearest_name;
 use serde::Deserialize;
 
 use super::root_keys::RootKeys;
+use crate::access::AccessTable;
 use crate::extension::Extension;
 use crate::gatekeeper::GateTable;
 
@@ -82,6 +83,8 @@ pub(super) struct CoreTables {
     pub(super) executions: ExecutionsTable,
     pub(super) audit_log: Option<PathBuf>,
     #[serde(default)]
+    pub(super) access: AccessTable,
+    #[serde(default)]
     pub(super) gatekeeper: GateTable,
 }
 
@@ -119,6 +122,7 @@ pub(super) const KEYS: &[&str] = &[
     "limits",
     "executions",
     "audit_log",
+    "access",
     "gatekeeper",
 ];
 

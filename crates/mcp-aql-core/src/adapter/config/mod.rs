@@ -119,6 +119,7 @@ fn apply_project(
     let mut tightening = Tightening::default();
     tightening.replace("strict_mode", &mut settings.strict, file.strict_mode, |new, _| *new);
     tightening.refuse("audit_log", file.audit_log);
+    settings.access.tighten(file.access, &mut tightening);
     settings.gate.tighten(file.gatekeeper, &mut tightening, problems);
     for extension in &mut settings.extensions {
         let tightened = extension.tighten(&source.text, &mut tightening, problems);
@@ -198,6 +199,7 @@ fn apply_file(
     set(&mut settings.strict, file.strict_mode);
     set(&mut settings.structured_content, file.structured_content);
     set(&mut settings.description_budget, file.description_budget.map(Some));
+    settings.access.apply(file.access);
     settings.gate.apply(file.gatekeeper, problems);
     for extension in &mut settings.extensions {
         let applied = extension.apply(&source.text, problems);

@@ -1,0 +1,59 @@
+//! Permit: checks that the caller has the scope that an operation needs.
+
+use crate::audit::AuditEntry;
+use crate::error::OperationError;
+use crate::gatekeeper::GatedOperation;
+use crate::operation::{CallScope, RegisteredOperation};
+use crate::principal::Principal;
+use crate::session::Session;
+
+use super::Pipeline;
+
+impl Pipeline {
+    /// Rejects a call of a caller without the scope of the operation, and a call without a principal if the adapter
+    /// requires one. This happens before the parameters are checked, so that errors do not describe an operation that the
+    /// caller may not call.
+    pub(super) async fn permit(
+        &self,
+        operation: &GatedOperation,
+        scope: &CallScope,
+    ) -> Result<(), OperationError> {
+        let Err(error) = self.has_permission(operation, scope) else { return Ok(()) };
+        let entry = AuditEntry {
+            event: "OPERATION_DENIED",
+            operation: Some(operation.spec.name),
+            endpoint: Some(&operation.endpoint),
+            outcome: "denied",
+            reason: Some(error.message()),
+            principal: scope.principal().map(Principal::id),
+            session: scope.session.as_ref().map(Session::id),
+            ..AuditEntry::default()
+        };
+        // Boxed, so that the future of a permitted call stays small.
+        Box::pin(self.services.audit.record(&entry)).await;
+        Err(error)
+    }
+
+    fn has_permission(
+        &self,
+        operation: &RegisteredOperation,
+        scope: &CallScope,
+    ) -> Result<(), OperationError> {
+        let Some(principal) = scope.principal() else {
+            return match self.settings.access.requires_principal {
+                true => Err(OperationError::permission_denied(
+                    "this adapter only serves authenticated callers",
+                )),
+                false => Ok(()),
+            };
+        };
+        match operation.missing_scope(principal) {
+            None => Ok(()),
+            Some(scope) => Err(OperationError::permission_denied(format!(
+                "the caller lacks the scope '{scope}'"
+            ))
+            .with_detail("operation", operation.spec.name)
+            .with_detail("required_scope", scope)),
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! The conditions of policies.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::argument::Argument;
+use crate::constraint::Bound;
+use crate::principal::Principal;
+
+/// A condition on a parameter or on the authenticated caller, which limits the calls that a policy applies to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    subject: Subject,
+    test: Test,
+}
+
+/// The value that a condition tests.
+#[derive(Debug, Clone, PartialEq)]
+enum Subject {
+    /// The name of a parameter, such as `force`, or the path of an object's field, such as `input.status`.
+    Parameter(String),
+    /// The subject of the principal.
+    Principal,
+    /// Whether the principal has this scope: `true` or `false`.
+    Scope(String),
+    /// A claim of the principal.
+    Claim(String),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Test {
+    Present,
+    Equals(Value),
+    OneOf(Vec<Value>),
+    Above(Bound),
+    Below(Bound),
+    LongerThan(usize),
+    Lacks(Vec<Value>),
+}
+
+impl Condition {
+    /// The authenticated caller has this scope. A call without a principal has none.
+    ///
+    /// ```
+    /// # use mcp_aql_core as mcp_aql;
+    /// use mcp_aql::Policy;
+    /// use mcp_aql::gatekeeper::Condition;
+    ///
+    /// // Only the night shift deletes without a confirmation.
+    /// let policy = Policy::confirm("delete_*").when(Condition::lacks_scope("night"));
+    /// ```
+    pub fn has_scope(scope: impl Into<String>) -> Self {
+        Self { subject: Subject::Scope(scope.into()), test: Test::Equals(true.into()) }
+    }
+
+    /// The authenticated caller does not have this scope, or there is no principal.
+    pub fn lacks_scope(scope: impl Into<String>) -> Self {
+        Self { subject: Subject::Scope(scope.into()), test: Test::Equals(false.into()) }
+    }
+
+    /// The subject of the authenticated caller is one of these.
+    pub fn principal_is<S: Into<Value>>(subjects: impl IntoIterator<Item = S>) -> Self {
+        let subjects = subjects.into_iter().map(Into::into).collect();
+        Self { subject: Subject::Principal, test: Test::OneOf(subjects) }
+    }
+
+    /// A claim of the authenticated caller equals one of these values.
+    pub fn claim_is<V: Into<Value>>(
+        claim: impl Into<String>,
+        values: impl IntoIterator<Item = V>,
+    ) -> Self {
+        let values = values.into_iter().map(Into::into).collect();
+        Self { subject: Subject::Claim(claim.into()), test: Test::OneOf(values) }
+    }
+
+    /// A claim of the authenticated caller equals none of these values, or is missing, or there is no principal.
+    pub fn claim_is_not<V: Into<Value>>(
+        claim: impl Into<String>,
+        values: impl IntoIterator<Item = V>,
+    ) -> Self {
+        let values = values.into_iter().map(Into::into).collect();
+        Self { subject: Subject::Claim(claim.into()), test: Test::Lacks(values) }
+    }
+
+    fn of(parameter: impl Into<String>, test: Test) -> Self {
+        Self { subject: Subject::Parameter(parameter.into()), test }
+    }
+
+    /// The parameter has a value, given or by default.
+    pub fn present(parameter: impl Into<String>) -> Self {
+        Self::of(parameter, Test::Present)
+    }
+
+    /// The parameter equals this value. For a field of an object, write its path: `input.status`.
+    pub fn equals(parameter: impl Into<String>, value: impl Into<Value>) -> Self {
+        Self::of(parameter, Test::Equals(value.into()))
+    }
+
+    /// The parameter equals one of these values.
+    pub fn one_of<V: Into<Value>>(
+        parameter: impl Into<String>,
+        values: impl IntoIterator<Item = V>,
+    ) -> Self {
+        let values = values.into_iter().map(Into::into).collect();
+        Self::of(parameter, Test::OneOf(values))
+    }
+
+    /// The parameter is a number above this one. Numbers are compared exactly, independent of their size and
+    /// type.
+    pub fn above(parameter: impl Into<String>, number: impl Into<Bound>) -> Self {
+        Self::of(parameter, Test::Above(number.into()))
+    }
+
+    /// The parameter is a number below this one, compared as in [`above`](Self::above).
+    pub fn below(parameter: impl Into<String>, number: impl Into<Bound>) -> Self {
+        Self::of(parameter, Test::Below(number.into()))
+    }
+
+    /// The parameter is a list with more items than this, or a text with more characters.
+    pub fn longer_than(parameter: impl Into<String>, length: usize) -> Self {
+        Self::of(parameter, Test::LongerThan(length))
+    }
+
+    /// Returns the name of the parameter, if the condition tests one.
+    pub(super) fn root(&self) -> Option<&str> {
+        match &self.subject {
+            Subject::Parameter(path) => path.split('.').next(),
+            Subject::Principal | Subject::Scope(_) | Subject::Claim(_) => None,
+        }
+    }
+
+    /// Returns the value that the condition tests.
+    fn value<'a>(
+        &self,
+        arguments: &'a [Argument],
+        principal: Option<&'a Principal>,
+    ) -> Option<Cow<'a, Value>> {
+        match &self.subject {
+            Subject::Parameter(path) => {
+                let mut path = path.split('.');
+                let root = path.next()?;
+                let found = arguments.iter().find(|argument| argument.name == root)?;
+                path.try_fold(found.value.as_ref()?, |value, name| value.get(name))
+                    .map(Cow::Borrowed)
+            }
+            Subject::Principal => Some(Cow::Owned(principal?.subject().into())),
+            Subject::Scope(scope) => {
+                let has = principal.is_some_and(|principal| principal.has_scope(scope));
+                Some(Cow::Owned(has.into()))
+            }
+            Subject::Claim(claim) => principal?.claim(claim).map(Cow::Borrowed),
+        }
+    }
+
+    /// Returns whether the condition compares with NaN, and so never holds.
+    pub(super) fn compares_with_nan(&self) -> bool {
+        matches!(self.test, Test::Above(number) | Test::Below(number) if number.compare(number).is_none())
+    }
+
+    /// Returns whether a call meets the condition.
+    pub(super) fn holds(&self, arguments: &[Argument], principal: Option<&Principal>) -> bool {
+        let value = self.value(arguments, principal);
+        let Some(value) = value.as_deref() else { return matches!(self.test, Test::Lacks(_)) };
+        match &self.test {
+            Test::Lacks(others) => !others.iter().any(|other| equal_as_json(value, other)),
+            Test::Present => true,
+            Test::Equals(other) => equal_as_json(value, other),
+            Test::OneOf(others) => others.iter().any(|other| equal_as_json(value, other)),
+            Test::Above(number) => compare(value, *number).is_some_and(Ordering::is_gt),
+            Test::Below(number) => compare(value, *number).is_some_and(Ordering::is_lt),
+            Test::LongerThan(length) => match value {
+                Value::Array(items) => items.len() > *length,
+                Value::String(text) => text.chars().nth(*length).is_some(),
+                _ => false,
+            },
+        }
+    }
+}
+
+/// Compares JSON values. 1 and 1.0 are equal.
+fn equal_as_json(left: &Value, right: &Value) -> bool {
+    match Bound::of(right) {
+        Some(number) => compare(left, number).is_some_and(Ordering::is_eq),
+        None => left == right,
+    }
+}
+
+/// Compares a value with a number. Returns `None` if the value is not a number.
+fn compare(value: &Value, number: Bound) -> Option<Ordering> {
+    Bound::of(value)?.compare(number)
+}
+
+/// A condition in the configuration file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ConditionTable {
+    parameter: Option<String>,
+    claim: Option<String>,
+    has_scope: Option<String>,
+    lacks_scope: Option<String>,
+    principal_is: Option<Vec<String>>,
+    present: Option<bool>,
+    equals: Option<Value>,
+    one_of: Option<Vec<Value>>,
+    above: Option<Number>,
+    below: Option<Number>,
+    longer_than: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(untagged)]
+enum Number {
+    Whole(i64),
+    Any(f64),
+}
+
+impl From<Number> for Bound {
+    fn from(number: Number) -> Self {
+        match number {
+            Number::Whole(number) => number.into(),
+            Number::Any(number) => number.into(),
+        }
+    }
+}
+
+impl ConditionTable {
+    /// Adds the conditions of the table.
+    pub(super) fn read(
+        self,
+        operation: &str,
+        conditions: &mut Vec<Condition>,
+        problems: &mut Vec<String>,
+    ) {
+        let tests = [
+            self.present.map(|present| match present {
+                true => Ok(Test::Present),
+                false => Err("`present = false` is not a condition"),
+            }),
+            self.equals.map(|value| Ok(Test::Equals(value))),
+            self.one_of.map(|values| Ok(Test::OneOf(values))),
+            self.above.map(|number| Ok(Test::Above(number.into()))),
+            self.below.map(|number| Ok(Test::Below(number.into()))),
+            self.longer_than.map(|length| Ok(Test::LongerThan(length))),
+        ];
+        let before = conditions.len();
+        let subject = match (self.parameter, self.claim) {
+            (Some(parameter), None) => Some(Subject::Parameter(parameter)),
+            (None, Some(claim)) => Some(Subject::Claim(claim)),
+            (Some(_), Some(_)) => {
+                problems.push(format!(
+                    "policy for `{operation}`: a condition is on a `parameter` or on a `claim`, not on both"
+                ));
+                return;
+            }
+            (None, None) => None,
+        };
+        for test in tests.into_iter().flatten() {
+            match (test, &subject) {
+                (Ok(test), Some(subject)) => {
+                    conditions.push(Condition { subject: subject.clone(), test });
+                }
+                (Ok(_), None) => problems.push(format!(
+                    "policy for `{operation}`: a condition tests a value and does not say which: write \
+                     `parameter` or `claim`"
+                )),
+                (Err(problem), _) => problems.push(format!("policy for `{operation}`: {problem}")),
+            }
+        }
+        if conditions.len() == before
+            && let Some(Subject::Parameter(name) | Subject::Claim(name)) = &subject
+        {
+            problems.push(format!(
+                "policy for `{operation}`: its condition on `{name}` tests nothing: write `present`, \
+                 `equals`, `one_of`, `above`, `below` or `longer_than`"
+            ));
+        }
+        conditions.extend(self.has_scope.map(Condition::has_scope));
+        conditions.extend(self.lacks_scope.map(Condition::lacks_scope));
+        conditions.extend(self.principal_is.map(Condition::principal_is));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn arguments() -> Vec<Argument> {
+        [
+            ("force", Some(json!(true))),
+            ("count", Some(json!(10))),
+            ("large", Some(json!(9_007_199_254_740_993_u64))),
+            ("ids", Some(json!(["a", "b"]))),
+            ("input", Some(json!({ "status": "done" }))),
+            ("absent", None),
+        ]
+        .map(|(name, value)| Argument { name, value })
+        .into()
+    }
+
+    #[test]
+    fn conditions_look_at_parameters_and_fields_of_objects() {
+        // REQ-GATE-04
+        for (condition, holds) in [
+            (Condition::present("force"), true),
+            (Condition::present("absent"), false),
+            (Condition::equals("force", true), true),
+            (Condition::equals("count", 10.0), true),
+            (Condition::equals("count", 11), false),
+            (Condition::equals("large", 9_007_199_254_740_993_u64), true),
+            (Condition::equals("large", 9_007_199_254_740_992_u64), false),
+            (Condition::one_of("input.status", ["todo", "done"]), true),
+            (Condition::one_of("input.state", ["todo", "done"]), false),
+            (Condition::above("count", 9.0), true),
+            (Condition::above("count", 10.0), false),
+            (Condition::above("count", 9), true),
+            (Condition::above("large", 9_007_199_254_740_992.0), true),
+            (Condition::above("large", 9_007_199_254_740_992_u64), true),
+            (Condition::above("large", 9_007_199_254_740_993_u64), false),
+            (Condition::below("large", 9_007_199_254_740_994_u64), true),
+            (Condition::below("large", 9_007_199_254_740_994.0), true),
+            (Condition::below("large", 9_007_199_254_740_992.0), false),
+            (Condition::equals("large", 9_007_199_254_740_992.0), false),
+            (Condition::below("count", 10.5), true),
+            (Condition::below("force", 10.5), false),
+            (Condition::longer_than("ids", 1), true),
+            (Condition::longer_than("ids", 2), false),
+            (Condition::longer_than("input.status", 3), true),
+        ] {
+            assert_eq!(condition.holds(&arguments(), None), holds, "{condition:?}");
+        }
+    }
+
+    #[test]
+    fn conditions_look_at_the_principal() {
+        // REQ-GATE-04
+        let ada =
+            Principal::new("issuer", "ada").with_scopes(["night"]).with_claim("tenant", "north");
+        for (condition, holds, without) in [
+            (Condition::has_scope("night"), true, false),
+            (Condition::has_scope("day"), false, false),
+            (Condition::lacks_scope("night"), false, true),
+            (Condition::lacks_scope("day"), true, true),
+            (Condition::principal_is(["ada", "eve"]), true, false),
+            (Condition::principal_is(["eve"]), false, false),
+            (Condition::claim_is("tenant", ["north"]), true, false),
+            (Condition::claim_is("tenant", ["south"]), false, false),
+            (Condition::claim_is("team", ["north"]), false, false),
+            (Condition::claim_is_not("tenant", ["north"]), false, true),
+            (Condition::claim_is_not("tenant", ["south"]), true, true),
+        ] {
+            assert_eq!(condition.holds(&[], Some(&ada)), holds, "{condition:?}");
+            assert_eq!(condition.holds(&[], None), without, "{condition:?} without a principal");
+        }
+    }
+
+    #[test]
+    fn conditions_on_the_principal_are_read_from_a_file() {
+        // REQ-GATE-04
+        let read = |text: &str| {
+            let (mut conditions, mut problems) = (Vec::new(), Vec::new());
+            let table: ConditionTable = toml_edit::de::from_str(text).unwrap();
+            table.read("a", &mut conditions, &mut problems);
+            (conditions, problems.join(" "))
+        };
+        let of = |condition| (vec![condition], String::new());
+        assert_eq!(read("has_scope = 'x'"), of(Condition::has_scope("x")));
+        assert_eq!(read("lacks_scope = 'x'"), of(Condition::lacks_scope("x")));
+        assert_eq!(read("principal_is = ['ada']"), of(Condition::principal_is(["ada"])));
+        assert_eq!(read("claim = 'a'\none_of = ['b']"), of(Condition::claim_is("a", ["b"])));
+        assert!(read("claim = 'a'").1.contains("tests nothing"));
+        assert!(read("present = true").1.contains("write `parameter` or `claim`"));
+        assert!(read("claim = 'a'\nparameter = 'b'\npresent = true").1.contains("not on both"));
+    }
+}

@@ -1,0 +1,129 @@
+//! The authenticated caller.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+/// The authenticated caller of an operation: who it is, and what it may do.
+///
+/// An authenticator of the HTTP server, or the middleware of your own server, attaches it to each request. An
+/// operation reads it with [`Context::principal`](crate::Context::principal). Two principals are the same if issuer and
+/// subject are equal. Sessions, executions, confirmation tokens, cursors and rate limits belong to it.
+///
+/// ```
+/// use mcp_aql::auth::Principal;
+///
+/// let ada = Principal::new("https://login.example.org", "ada")
+///     .with_scopes(["tasks:read", "tasks:create"])
+///     .with_claim("tenant", "north");
+/// assert!(ada.has_scope("tasks:read") && !ada.has_scope("tasks:delete"));
+/// assert_eq!(ada.claim("tenant").and_then(|tenant| tenant.as_str()), Some("north"));
+/// ```
+///
+/// The debug output contains issuer and subject, but no claims.
+#[derive(Clone)]
+pub struct Principal(Arc<Parts>);
+
+#[derive(Clone)]
+struct Parts {
+    /// Issuer and subject, separated by a space.
+    id: String,
+    issuer_length: usize,
+    scopes: BTreeSet<String>,
+    claims: Map<String, Value>,
+}
+
+impl Principal {
+    /// Creates a principal without scopes and claims. The issuer is who vouches for the subject, such as the URL of an
+    /// authorization server. White space in it is replaced by `-`.
+    pub fn new(issuer: &str, subject: &str) -> Self {
+        let issuer = issuer.replace(char::is_whitespace, "-");
+        let (id, issuer_length) = (format!("{issuer} {subject}"), issuer.len());
+        Self(Arc::new(Parts { id, issuer_length, scopes: BTreeSet::new(), claims: Map::new() }))
+    }
+
+    /// Adds scopes.
+    #[must_use]
+    pub fn with_scopes<S: Into<String>>(mut self, scopes: impl IntoIterator<Item = S>) -> Self {
+        Arc::make_mut(&mut self.0).scopes.extend(scopes.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds a claim.
+    #[must_use]
+    pub fn with_claim(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        Arc::make_mut(&mut self.0).claims.insert(name.into(), value.into());
+        self
+    }
+
+    /// Who vouches for the subject.
+    pub fn issuer(&self) -> &str {
+        self.0.id.get(..self.0.issuer_length).unwrap_or_default()
+    }
+
+    /// The name of the caller, which is unique for its issuer.
+    pub fn subject(&self) -> &str {
+        self.0.id.get(self.0.issuer_length + 1..).unwrap_or_default()
+    }
+
+    /// The issuer and the subject, separated by a space. It identifies the principal in stores and in the audit log.
+    pub fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    /// The scopes, in alphabetical order.
+    pub fn scopes(&self) -> impl Iterator<Item = &str> {
+        self.0.scopes.iter().map(String::as_str)
+    }
+
+    /// Whether the principal has this scope.
+    pub fn has_scope(&self, scope: &str) -> bool {
+        self.0.scopes.contains(scope)
+    }
+
+    /// The value of a claim.
+    pub fn claim(&self, name: &str) -> Option<&Value> {
+        self.0.claims.get(name)
+    }
+}
+
+impl PartialEq for Principal {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.id == other.0.id
+    }
+}
+
+impl Eq for Principal {}
+
+impl fmt::Debug for Principal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Principal")
+            .field("issuer", &self.issuer())
+            .field("subject", &self.subject())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn issuer_and_subject_identify_a_principal() {
+        let ada = Principal::new("a", "b c");
+        assert_eq!((ada.issuer(), ada.subject()), ("a", "b c"));
+        assert_ne!(ada, Principal::new("a b", "c"));
+        assert_eq!(ada, Principal::new("a", "b c").with_scopes(["x"]));
+        let odd = Principal::new("", "");
+        assert_eq!((odd.issuer(), odd.subject()), ("", ""));
+    }
+
+    #[test]
+    fn claims_are_not_printed() {
+        let ada = Principal::new("a", "b").with_claim("email", "ada@example.org");
+        assert!(!format!("{ada:?}").contains("example"));
+    }
+}

@@ -1,0 +1,275 @@
+//! Authenticated callers: the scopes that they need, what they see, and values from their claims.
+
+use std::sync::{Arc, Mutex};
+
+use mcp_aql::auth::{Access, Principal};
+use mcp_aql::gatekeeper::Condition;
+use mcp_aql::prelude::*;
+use mcp_aql::{AdapterBuilder, BoxFuture, Policy};
+use serde_json::{Value, json};
+
+/// A sheet of paper.
+#[derive(serde::Serialize, schemars::JsonSchema)]
+struct Sheet {
+    /// The text.
+    text: String,
+}
+
+/// A drawer, which only the archivist sees.
+#[derive(serde::Serialize, schemars::JsonSchema)]
+struct Drawer {
+    /// The number.
+    number: u32,
+}
+
+/// Get a sheet.
+#[operation(category = "READ")]
+fn get_sheet() -> Sheet {
+    Sheet { text: "Ship it".to_owned() }
+}
+
+/// Get a drawer.
+#[operation(category = "READ", scope = "papers:archive")]
+fn get_drawer(
+    /// The number.
+    number: u32,
+) -> Drawer {
+    Drawer { number }
+}
+
+/// Delete a sheet.
+#[operation(category = "DELETE", danger(level = "reversible"))]
+fn delete_sheet() {}
+
+/// Return the caller's tenant.
+#[operation(category = "READ")]
+fn get_tenant(
+    #[param(from_claim = "tenant")] tenant: String,
+    #[param(from_claim = "floor")] floor: Option<u8>,
+) -> String {
+    format!("{tenant} {floor:?}")
+}
+
+/// Execute an export in the background.
+#[operation(category = "EXECUTE", lifecycle(retry))]
+async fn execute_export(#[param(from_claim = "tenant")] tenant: String) -> String {
+    tenant
+}
+
+fn papers() -> AdapterBuilder {
+    Adapter::builder("papers")
+        .operation(get_sheet {})
+        .operation(get_drawer {})
+        .operation(delete_sheet {})
+        .operation(get_tenant {})
+        .operation(execute_export {})
+        .without_config()
+}
+
+fn ada(scopes: &[&str]) -> Principal {
+    Principal::new("https://login.test", "ada").with_scopes(scopes.iter().copied())
+}
+
+async fn call_as(adapter: &Adapter, who: &Principal, operation: &str, params: Value) -> Value {
+    let result = adapter.with_extension(who.clone()).call(operation, params).await;
+    match result.error() {
+        Some(error) => {
+            json!({ "code": error.code, "message": error.message, "details": error.details })
+        }
+        None => result.data().clone(),
+    }
+}
+
+#[tokio::test]
+async fn a_call_needs_the_scope_of_its_operation() {
+    let adapter = papers().build().unwrap();
+    for (scopes, operation, missing) in [
+        (&["papers:read"][..], "get_sheet", None),
+        (&["papers:delete"], "get_sheet", Some("papers:read")),
+        (&["papers:read"], "get_drawer", Some("papers:archive")),
+        (&["papers:archive"], "get_drawer", None),
+        (&["papers:read"], "delete_sheet", Some("papers:delete")),
+        (&["PAPERS:delete", "papers:*", "papers"], "delete_sheet", Some("papers:delete")),
+        (&["papers:read"], "list_executions", None),
+        (&["papers:delete"], "list_executions", Some("papers:read")),
+        (&[], "introspect", None),
+    ] {
+        // Errors of parameters would describe the operation.
+        let params = match (missing, operation) {
+            (Some(_), _) => json!({ "unknown": 1 }),
+            (None, "get_drawer") => json!({ "number": 1 }),
+            (None, "introspect") => json!({ "query": "operations" }),
+            (None, _) => json!({}),
+        };
+        let answer = call_as(&adapter, &ada(scopes), operation, params).await;
+        match missing {
+            None => assert_eq!(answer.get("code"), None, "{operation}: {answer}"),
+            Some(scope) => {
+                assert_eq!(answer["code"], "PERMISSION_DENIED", "{operation}: {answer}");
+                assert_eq!(answer["details"]["required_scope"], scope);
+                assert!(answer["message"].as_str().unwrap().contains(scope), "{answer}");
+            }
+        }
+    }
+    // The program itself needs none.
+    assert_eq!(adapter.call("delete_sheet", json!({})).await.code(), None);
+}
+
+#[tokio::test]
+async fn a_batch_is_permitted_item_by_item() {
+    let adapter = papers().build().unwrap().with_extension(ada(&["papers:read"]));
+    let items = json!([{ "operation": "get_sheet" }, { "operation": "delete_sheet" }]);
+    let arguments = [("operations".to_owned(), items)].into_iter().collect();
+    let endpoint = mcp_aql::transport::Endpoint::Unified;
+    let reply = adapter.handle(endpoint, arguments, mcp_aql::transport::CallScope::default()).await;
+    let reply: Value = serde_json::from_str(&reply.text).unwrap();
+    assert_eq!(reply["results"][0]["result"]["success"], true, "{reply}");
+    assert_eq!(reply["results"][1]["result"]["error"]["code"], "PERMISSION_DENIED", "{reply}");
+}
+
+#[tokio::test]
+async fn settings_of_scopes_apply() {
+    let prefixed = papers().access(Access::new().prefix("p")).build().unwrap();
+    let answer = call_as(&prefixed, &ada(&["papers:read"]), "get_sheet", json!({})).await;
+    assert_eq!(answer["details"]["required_scope"], "p:read");
+    let open = papers().access(Access::new().category_scopes(false)).build().unwrap();
+    assert_eq!(call_as(&open, &ada(&[]), "get_sheet", json!({})).await["sheet"]["text"], "Ship it");
+    let archive = call_as(&open, &ada(&[]), "get_drawer", json!({ "number": 1 })).await;
+    assert_eq!(archive["code"], "PERMISSION_DENIED");
+    let required = papers().access(Access::new().require_principal(true)).build().unwrap();
+    for operation in ["get_sheet", "introspect"] {
+        let refused = required.call(operation, json!({})).await;
+        assert_eq!(refused.code(), Some("PERMISSION_DENIED"), "{operation}");
+    }
+    let invalid = papers().access(Access::new().prefix("a b")).build().unwrap_err();
+    assert!(invalid.to_string().contains("`a b` is not a scope"), "{invalid}");
+    let odd =
+        Adapter::builder("my papers").operation(get_sheet {}).without_config().build().unwrap();
+    assert_eq!(
+        call_as(&odd, &ada(&["my-papers:read"]), "get_sheet", json!({})).await["sheet"]["text"],
+        "Ship it"
+    );
+}
+
+#[tokio::test]
+async fn introspection_shows_only_what_the_caller_may_call() {
+    let adapter = papers().build().unwrap();
+    let reader = ada(&["papers:read"]);
+    for params in [
+        json!({ "query": "operations" }),
+        json!({ "query": "operations", "parameters": true }),
+        json!({ "query": "operations", "first": 50 }),
+        json!({ "query": "danger" }),
+    ] {
+        let answer = call_as(&adapter, &reader, "introspect", params.clone()).await;
+        let names = self::names(&answer);
+        assert!(names.iter().any(|name| name == "get_sheet"), "{params}: {names:?}");
+        for hidden in ["get_drawer", "delete_sheet", "execute_export", "cancel_execution"] {
+            assert!(!names.iter().any(|name| name == hidden), "{params}: {names:?}");
+        }
+        let whole = self::names(adapter.call("introspect", params).await.data());
+        assert!(whole.iter().any(|name| name == "delete_sheet"));
+    }
+    let detail = json!({ "query": "operations", "name": "get_drawer" });
+    assert_eq!(
+        call_as(&adapter, &reader, "introspect", detail.clone()).await["operation"],
+        Value::Null
+    );
+    let archivist = ada(&["papers:archive"]);
+    let shown = call_as(&adapter, &archivist, "introspect", detail).await;
+    assert_eq!(shown["operation"]["name"], "get_drawer");
+    let danger = json!({ "query": "danger", "name": "delete_sheet" });
+    assert_eq!(call_as(&adapter, &reader, "introspect", danger).await["operation"], Value::Null);
+    let found = json!({ "query": "operations", "search": "delete a sheet" });
+    let found = call_as(&adapter, &reader, "introspect", found).await;
+    assert!(!found.to_string().contains("delete_sheet"), "{found}");
+    let types =
+        call_as(&adapter, &reader, "introspect", json!({ "query": "types" })).await.to_string();
+    assert!(types.contains("\"Sheet\"") && types.contains("ErrorDetail"), "{types}");
+    assert!(!types.contains("Drawer"), "{types}");
+    // A hint about a misspelt name does not mention hidden operations either.
+    let hint = call_as(&adapter, &reader, "delete_sheets", json!({})).await;
+    assert_eq!(hint["code"], "NOT_FOUND_OPERATION");
+    assert!(!hint.to_string().contains("'delete_sheet'"), "{hint}");
+}
+
+fn names(answer: &Value) -> Vec<String> {
+    let listed = answer["operations"].as_array().unwrap();
+    listed.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn arguments_come_from_claims() {
+    let adapter = papers().build().unwrap();
+    let reader = ada(&["papers:read", "papers:execute"]);
+    let north = reader.clone().with_claim("tenant", "north");
+    assert_eq!(call_as(&adapter, &north, "get_tenant", json!({})).await, "north None");
+    let second = north.clone().with_claim("floor", 2);
+    assert_eq!(call_as(&adapter, &second, "get_tenant", json!({})).await, "north Some(2)");
+    // No parameter sets them, and no caller sees them.
+    let sent = call_as(&adapter, &north, "get_tenant", json!({ "tenant": "south" })).await;
+    assert_eq!(sent["code"], "VALIDATION_UNKNOWN_PARAM");
+    let detail = json!({ "query": "operations", "name": "get_tenant" });
+    let detail = call_as(&adapter, &north, "introspect", detail).await;
+    assert_eq!(detail["operation"]["parameters"], json!([]));
+    for lacking in [reader.clone(), reader.with_claim("tenant", 7)] {
+        let refused = call_as(&adapter, &lacking, "get_tenant", json!({})).await;
+        assert_eq!(refused["code"], "PERMISSION_DENIED");
+        assert_eq!(refused["details"]["required_claim"], "tenant");
+    }
+    let local = adapter.call("get_tenant", json!({})).await;
+    assert_eq!(local.code(), Some("PERMISSION_DENIED"));
+    let begun = call_as(&adapter, &north, "execute_export", json!({})).await;
+    let wait = json!({ "execution_id": begun["execution_id"], "wait_seconds": 5 });
+    assert_eq!(call_as(&adapter, &north, "get_execution", wait).await["result"], "north");
+}
+
+#[tokio::test]
+async fn policies_look_at_the_caller() {
+    // REQ-GATE-04
+    let policy = Policy::deny("get_sheet").when(Condition::claim_is_not("tenant", ["north"]));
+    let adapter = papers().policy(policy).build().unwrap();
+    let reader = ada(&["papers:read"]);
+    let refused = call_as(&adapter, &reader, "get_sheet", json!({})).await;
+    assert_eq!(refused["code"], "PERMISSION_DENIED");
+    let north = reader.with_claim("tenant", "north");
+    assert_eq!(call_as(&adapter, &north, "get_sheet", json!({})).await["sheet"]["text"], "Ship it");
+}
+
+struct Lines(Mutex<Vec<Value>>);
+
+impl mcp_aql::audit::AuditSink for Lines {
+    fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, std::io::Result<()>> {
+        self.0.lock().unwrap().push(serde_json::from_str(line).unwrap());
+        Box::pin(async { Ok(()) })
+    }
+}
+
+#[tokio::test]
+async fn the_audit_log_names_the_principal() {
+    // REQ-GATE-09
+    let lines = Arc::new(Lines(Mutex::default()));
+    let adapter = papers().audit_sink(Arc::clone(&lines)).build().unwrap();
+    let reader = ada(&["papers:read"]);
+    call_as(&adapter, &reader, "get_sheet", json!({})).await;
+    call_as(&adapter, &reader, "delete_sheet", json!({})).await;
+    let lines = lines.0.lock().unwrap();
+    let events: Vec<_> = lines
+        .iter()
+        .map(|line| {
+            (
+                line["event"].as_str().unwrap(),
+                line["operation"].as_str().unwrap(),
+                line["principal"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        events,
+        [
+            ("OPERATION_ALLOWED", "get_sheet", "https://login.test ada"),
+            ("OPERATION_DENIED", "delete_sheet", "https://login.test ada"),
+        ]
+    );
+    assert!(lines[1]["reason"].as_str().unwrap().contains("papers:delete"));
+}
