@@ -43,6 +43,7 @@
 //! | `stdio` | yes | MCP over standard input and output |
 //! | `cli` | yes | `Adapter::run`: the adapter's command line and `docs`; enables `stdio` |
 //! | `http` | no | MCP over streamable HTTP: `serve --http`, and an axum router to embed |
+//! | `jwt` | no | `auth::JwtAuthenticator`: authentication with JSON Web Tokens; enables `http` |
 //! | `query` | no | the query language: `derive(Resource)`, `CollectionQuery`, `Fields`, `RelationshipQuery` |
 //! | `sql` | no | the query executor and stores for SQLite and PostgreSQL; enables `query` |
 //! | `rusqlite` | no | `resource::RusqliteDatabase`: stores of resources in SQLite; needs Rust 1.89 |
@@ -116,6 +117,9 @@ pub mod auth {
     pub use mcp_aql_core::access::Access;
     #[doc(inline)]
     pub use mcp_aql_core::principal::Principal;
+    #[cfg(feature = "http")]
+    #[doc(inline)]
+    pub use mcp_aql_server::auth::*;
 }
 
 /// Collection queries: the query language, its executors and the argument types of operations.

@@ -1,5 +1,6 @@
 //! An adapter's tools as a service of the transports.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use mcp_aql_core::adapter::Adapter;
@@ -125,6 +126,21 @@ impl ToolService for AdapterTools {
 
     fn tools(&self) -> Vec<ToolDefinition> {
         self.tools.iter().map(|(_, tool)| tool.clone()).collect()
+    }
+
+    fn scopes(&self) -> Vec<String> {
+        let entries = self.adapter.registry().entries.iter();
+        let scopes: BTreeSet<_> = entries.filter_map(|entry| entry.operation.scope()).collect();
+        scopes.into_iter().map(str::to_owned).collect()
+    }
+
+    fn missing_scope(
+        &self,
+        arguments: &ToolArguments<'_>,
+        extensions: &Extensions,
+    ) -> Option<String> {
+        let entry = self.adapter.registry().get(arguments.operation()?)?;
+        entry.operation.missing_scope(extensions.get::<Principal>()?).map(str::to_owned)
     }
 
     fn tools_for(&self, extensions: &Extensions) -> Option<Vec<ToolDefinition>> {

@@ -4,6 +4,8 @@
 //! through the crate `mcp-aql`.
 
 mod adapter_tools;
+#[cfg(feature = "http")]
+pub mod auth;
 mod batch_budget;
 mod calls;
 mod connection;

@@ -36,6 +36,20 @@ pub trait ToolService: Send + Sync + 'static {
     /// list, which is read once.
     fn tools(&self) -> Vec<ToolDefinition>;
 
+    /// Returns all scopes that callers may need.
+    fn scopes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Returns the scope that the caller of a request with these extensions lacks for a call with these arguments.
+    fn missing_scope(
+        &self,
+        _arguments: &ToolArguments<'_>,
+        _extensions: &Extensions,
+    ) -> Option<String> {
+        None
+    }
+
     /// Returns the tools for the caller of a request with these extensions, if they differ from
     /// [`tools`](Self::tools): a caller only sees what it may call.
     fn tools_for(&self, _extensions: &Extensions) -> Option<Vec<ToolDefinition>> {

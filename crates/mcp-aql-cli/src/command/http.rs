@@ -28,6 +28,9 @@ pub struct HttpArgs {
     /// Listen on an address that other machines reach
     #[arg(long, requires = "http")]
     pub allow_remote: bool,
+    /// Let everybody who reaches the address call every operation
+    #[arg(long, requires = "http")]
+    pub insecure_anonymous: bool,
     /// Keep no sessions
     #[arg(long, requires = "http")]
     pub stateless: bool,
@@ -77,7 +80,7 @@ pub struct HttpArgs {
 impl HttpArgs {
     pub(super) async fn serve(self, adapter: &Adapter) -> Result<Exit> {
         match self.http {
-            Some(address) => serve(adapter, address, self.options()).await,
+            Some(address) => serve(adapter, address, self.options().configured(adapter)?).await,
             None => adapter.serve_stdio().await.map(|()| Exit::Success),
         }
     }
@@ -85,6 +88,7 @@ impl HttpArgs {
     fn options(self) -> HttpOptions {
         let options = HttpOptions::new()
             .allow_remote(self.allow_remote)
+            .insecure_anonymous(self.insecure_anonymous)
             .sessions(!self.stateless)
             .max_sessions(self.max_sessions)
             .client_timeout(Duration::from_secs(self.client_timeout))

@@ -39,6 +39,8 @@ pub struct Settings {
     pub(crate) time: TimeSource,
     pub(crate) executions: ExecutionOptions,
     pub(crate) access: Access,
+    /// The table `auth` of the configuration file, which the HTTP server reads.
+    pub auth: Option<serde_json::Value>,
     pub(crate) gate: GateSettings,
     pub(crate) extensions: Vec<Box<dyn Extension>>,
     pub(crate) audit_log: Option<PathBuf>,
@@ -68,6 +70,7 @@ impl Default for Settings {
             time: TimeSource::default(),
             executions: ExecutionOptions::default(),
             access: Access::default(),
+            auth: None,
             gate: GateSettings::default(),
             extensions: Vec::new(),
             audit_log: None,

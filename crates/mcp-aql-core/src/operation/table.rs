@@ -38,6 +38,11 @@ pub struct RegisteredOperation {
 }
 
 impl RegisteredOperation {
+    /// The scope that callers need.
+    pub fn scope(&self) -> Option<&str> {
+        self.scope.as_deref()
+    }
+
     /// The scope that callers need and that the principal does not have.
     pub fn missing_scope(&self, principal: &Principal) -> Option<&str> {
         self.scope.as_deref().filter(|scope| !principal.has_scope(scope))

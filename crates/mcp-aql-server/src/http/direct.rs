@@ -22,6 +22,7 @@ use mcp_aql_core::transport::Extensions;
 use tokio::time::{Interval, interval};
 use tokio_util::sync::CancellationToken;
 
+use super::authentication::Challenge;
 use super::options::ENDPOINT_PATH;
 use super::original_message::OriginalMessage;
 use super::sessions::{OpenSession, SessionCall, Sessions};
@@ -168,7 +169,10 @@ impl DirectCalls {
         if meta.progress_token(&arguments).is_some() {
             return None;
         }
-        let reads = self.server.service().is_read(&arguments);
+        let missing = self.server.service().missing_scope(&arguments, extensions);
+        // A call that is refused for its scope changes nothing either.
+        let reads = missing.is_some() || self.server.service().is_read(&arguments);
+        let challenge = extensions.get::<Challenge>().cloned().zip(missing);
         let room = room.cloned();
         let work = match form {
             PlainForm::Alone(name) => {
@@ -192,7 +196,13 @@ impl DirectCalls {
                 })?
             }
         };
-        Some(respond(work))
+        Some(async move {
+            let response = respond(work).await;
+            match challenge {
+                Some((challenge, scope)) => challenge.insufficient_scope(response, &scope),
+                None => response,
+            }
+        })
     }
 
     fn alone(&self, call: DecodedCall<'_>, reads: bool) -> PendingReply {
@@ -269,6 +279,7 @@ impl DecodedCall<'_> {
 /// Takes the extensions of a request that the middleware of the author's server has set.
 fn take_extensions(extensions: &mut Extensions) -> Extensions {
     extensions.remove::<OriginalMessage>();
+    extensions.remove::<Challenge>();
     std::mem::take(extensions)
 }
 

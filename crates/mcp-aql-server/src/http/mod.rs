@@ -1,6 +1,7 @@
 //! Serves tools over streamable HTTP.
 
 mod accept;
+mod authentication;
 mod body;
 mod connections;
 #[cfg(unix)]
@@ -21,6 +22,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use axum::http::HeaderMap;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::main_error::Result;
@@ -28,11 +30,13 @@ use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use self::authentication::{Authenticated, METADATA_PATHS, Resource};
 use self::body::{BodyBudget, BodyGuard};
 use self::direct::DirectCalls;
 pub use self::listener::serve as serve_connections;
 use self::options::ENDPOINT_PATH;
 pub use self::options::HttpOptions;
+use self::options::Shared;
 use self::rmcp_server::{RmcpService, RmcpState};
 use self::sessions::Sessions;
 use crate::adapter_tools::AdapterTools;
@@ -232,6 +236,12 @@ fn router(
     sessions: Arc<Sessions>,
 ) -> axum::Router {
     let longest = service.max_message_bytes();
+    let resource = options.authenticator.clone().map(|Shared(authenticator)| Resource {
+        authenticator,
+        url: options.resource.as_deref().map(Arc::from),
+        name: service.description().name.into(),
+        scopes: service.scopes().into(),
+    });
     let config = options.config(&*service);
     let tools = service.tools();
     let shared = ServerState::new(service, &tools);
@@ -242,8 +252,15 @@ fn router(
     let budget = BodyBudget::new(options.max_inflight_bytes, longest);
     let rmcp = RmcpService::new(RmcpState::new(shared, tools), sessions, config);
     let guard = BodyGuard::new(direct, rmcp, longest, options.client_timeout, budget);
-    axum::Router::new()
-        .route_service(ENDPOINT_PATH, guard.clone())
-        .route_service(&format!("{ENDPOINT_PATH}/"), guard.clone())
-        .route_service(&format!("{ENDPOINT_PATH}/{{*rest}}"), guard)
+    let endpoint = Authenticated { inner: guard, resource: resource.clone() };
+    let router = axum::Router::new()
+        .route_service(ENDPOINT_PATH, endpoint.clone())
+        .route_service(&format!("{ENDPOINT_PATH}/"), endpoint.clone())
+        .route_service(&format!("{ENDPOINT_PATH}/{{*rest}}"), endpoint);
+    let Some(resource) = resource else { return router };
+    METADATA_PATHS.into_iter().fold(router, |router, path| {
+        let resource = resource.clone();
+        let metadata = |headers: HeaderMap| async move { resource.metadata(&headers) };
+        router.route(path, axum::routing::get(metadata))
+    })
 }

@@ -1,11 +1,16 @@
 //! The options of the HTTP server.
 
+use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::main_error::{Error, Result};
+
+use crate::auth::{Authenticator, Configured, configured};
 
 /// The path of the endpoint.
 pub(super) const ENDPOINT_PATH: &str = "/mcp";
@@ -38,6 +43,19 @@ pub struct HttpOptions {
     pub(super) max_connections: usize,
     pub(super) max_inflight_bytes: usize,
     pub(super) shutdown: CancellationToken,
+    pub(super) authenticator: Option<Shared>,
+    pub(super) resource: Option<String>,
+    insecure_anonymous: bool,
+}
+
+/// An authenticator that the servers of these options share.
+#[derive(Clone)]
+pub(super) struct Shared(pub(super) Arc<dyn Authenticator>);
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Authenticator")
+    }
 }
 
 impl Default for HttpOptions {
@@ -69,6 +87,9 @@ impl HttpOptions {
             max_connections: Self::DEFAULT_MAX_CONNECTIONS,
             max_inflight_bytes: Self::DEFAULT_MAX_INFLIGHT_MIB << 20,
             shutdown: CancellationToken::new(),
+            authenticator: None,
+            resource: None,
+            insecure_anonymous: false,
         }
     }
 
@@ -96,6 +117,46 @@ impl HttpOptions {
     pub fn allow_remote(mut self, on: bool) -> Self {
         self.remote = on;
         self
+    }
+
+    /// Authenticates each request. Without a valid token it is answered with 401, and the metadata of the resource
+    /// (RFC 9728) tell clients where to get one. An operation reads the principal with
+    /// [`Context::principal`](mcp_aql_core::Context::principal), and needs its [scopes](mcp_aql_core::access::Access).
+    /// Sessions, executions, confirmation tokens and cursors belong to the principal that began them.
+    #[must_use]
+    pub fn authenticator(mut self, authenticator: impl Authenticator) -> Self {
+        self.authenticator = Some(Shared(Arc::new(authenticator)));
+        self
+    }
+
+    /// Sets the URL of the endpoint as clients write it, for the metadata of the resource:
+    /// `https://tasks.example.org/mcp`. Default: `http://` and the host of the request.
+    #[must_use]
+    pub fn resource(mut self, url: impl Into<String>) -> Self {
+        self.resource = Some(url.into());
+        self
+    }
+
+    /// Allows an address that other machines can reach without an [authenticator](Self::authenticator): everybody who
+    /// reaches it may call every operation. Use it if a proxy or a network authenticates callers.
+    #[must_use]
+    pub fn insecure_anonymous(mut self, on: bool) -> Self {
+        self.insecure_anonymous = on;
+        self
+    }
+
+    /// Sets the authenticator of the adapter's configuration file, if it has one and these options have none.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the table `auth` of the file is invalid.
+    pub fn configured(mut self, adapter: &Adapter) -> Result<Self> {
+        if self.authenticator.is_none()
+            && let Some(Configured { authenticator, resource }) = configured(adapter)?
+        {
+            self.authenticator = Some(Shared(authenticator));
+            self.resource = self.resource.or(resource);
+        }
+        Ok(self)
     }
 
     /// Keeps a session for each client of MCP versions before 2026-07-28. Default: on. Later
@@ -175,8 +236,18 @@ impl HttpOptions {
     /// [`Error::Usage`] if other machines could reach the address and the options do not allow
     /// that.
     pub fn check(&self, address: IpAddr) -> Result {
-        if address.is_loopback() || (self.remote && !self.allowed_hosts.is_empty()) {
+        if address.is_loopback() {
             return Ok(());
+        }
+        if self.remote && !self.allowed_hosts.is_empty() {
+            return match self.authenticator.is_some() || self.insecure_anonymous {
+                true => Ok(()),
+                false => Err(Error::Usage(format!(
+                    "{address} can be reached from other machines, and nothing authenticates callers: configure it \
+                     (`authenticator`, the table `auth` of the configuration), or let everybody call every operation \
+                     (`insecure_anonymous`, `--insecure-anonymous`)"
+                ))),
+            };
         }
         let missing = if self.remote {
             "name the hosts by which it is called (`allow_host`, `--allow-host`)"

@@ -84,6 +84,7 @@ pub(super) struct CoreTables {
     pub(super) audit_log: Option<PathBuf>,
     #[serde(default)]
     pub(super) access: AccessTable,
+    pub(super) auth: Option<serde_json::Value>,
     #[serde(default)]
     pub(super) gatekeeper: GateTable,
 }
@@ -123,6 +124,7 @@ pub(super) const KEYS: &[&str] = &[
     "executions",
     "audit_log",
     "access",
+    "auth",
     "gatekeeper",
 ];
 

@@ -120,6 +120,7 @@ fn apply_project(
     tightening.replace("strict_mode", &mut settings.strict, file.strict_mode, |new, _| *new);
     tightening.refuse("audit_log", file.audit_log);
     settings.access.tighten(file.access, &mut tightening);
+    tightening.refuse("auth", file.auth);
     settings.gate.tighten(file.gatekeeper, &mut tightening, problems);
     for extension in &mut settings.extensions {
         let tightened = extension.tighten(&source.text, &mut tightening, problems);
@@ -200,6 +201,7 @@ fn apply_file(
     set(&mut settings.structured_content, file.structured_content);
     set(&mut settings.description_budget, file.description_budget.map(Some));
     settings.access.apply(file.access);
+    settings.auth = file.auth.or(settings.auth.take());
     settings.gate.apply(file.gatekeeper, problems);
     for extension in &mut settings.extensions {
         let applied = extension.apply(&source.text, problems);

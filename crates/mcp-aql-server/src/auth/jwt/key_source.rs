@@ -1,0 +1,192 @@
+//! The keys of an issuer, with a cache.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_aql_client::http::{Client, HeaderMap, Method, StatusCode, Url, is_local};
+use mcp_aql_core::main_error::{Error, Result};
+use mcp_aql_core::sync::lock;
+use tokio::time::{Instant, timeout};
+
+use super::key::{Algorithm, Key};
+use crate::auth::AuthenticationError;
+
+/// The maximum size of a key set, in bytes.
+const MAX_BYTES: usize = 256 << 10;
+/// The maximum time for fetching a key set.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
+/// The minimum time between two attempts to fetch a key set.
+const MIN_INTERVAL: Duration = Duration::from_secs(30);
+/// How long keys are used at most if no newer ones can be fetched.
+const MAX_STALE: Duration = Duration::from_secs(60 * 60);
+
+/// Where the public keys of an issuer come from, as a JSON Web Key Set.
+#[derive(Debug, Clone)]
+pub struct KeySource(Source);
+
+#[derive(Debug, Clone)]
+enum Source {
+    Url(Url),
+    File(PathBuf),
+}
+
+impl KeySource {
+    /// A URL with `https://`, or with `http://` on this machine.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for any other URL.
+    pub fn url(url: &str) -> Result<Self> {
+        let parsed = Url::parse(url).ok();
+        let usable = parsed
+            .filter(|url| url.scheme() == "https" || (url.scheme() == "http" && is_local(url)));
+        usable.map(|url| Self(Source::Url(url))).ok_or_else(|| {
+            Error::Usage("the URL of a key set does not begin with https://".to_owned())
+        })
+    }
+
+    /// A file, which is read again when the keys are refreshed.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        Self(Source::File(path.into()))
+    }
+
+    /// Fetches the keys.
+    async fn fetch(&self) -> Option<Vec<Key>> {
+        let fetched = timeout(FETCH_TIMEOUT, self.read()).await;
+        let problem = match fetched {
+            Ok(Ok(bytes)) => match Key::read_set(&bytes) {
+                Some(keys) => return Some(keys),
+                None => "it is not a JSON Web Key Set".to_owned(),
+            },
+            Ok(Err(problem)) => problem,
+            Err(_) => "it takes too long".to_owned(),
+        };
+        tracing::warn!(problem, "the key set of the issuer could not be read");
+        None
+    }
+
+    async fn read(&self) -> std::result::Result<Vec<u8>, String> {
+        let url = match &self.0 {
+            Source::File(path) => {
+                return tokio::fs::read(path).await.map_err(|error| error.to_string());
+            }
+            Source::Url(url) => url,
+        };
+        let client = Client::new(url).map_err(|error| error.to_string())?;
+        let sent = client.send(url, Method::GET, HeaderMap::new(), Vec::new());
+        let mut reply = sent.await.map_err(|error| error.to_string())?;
+        if reply.status() != StatusCode::OK {
+            return Err(format!("the server answered with status {}", reply.status()));
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = reply.chunk().await.map_err(|error| error.to_string())? {
+            body.extend_from_slice(&chunk);
+            if body.len() > MAX_BYTES {
+                return Err("it is too large".to_owned());
+            }
+        }
+        Ok(body)
+    }
+}
+
+/// The keys of an issuer. They are fetched when they are old, and when a token names an unknown key, but not more often
+/// than every 30 seconds.
+#[derive(Debug)]
+pub(super) struct Keys(Arc<Cache>);
+
+#[derive(Debug)]
+struct Cache {
+    source: KeySource,
+    max_age: Duration,
+    known: Mutex<Known>,
+    /// Held while the keys are fetched, so that concurrent requests share the result.
+    fetching: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Known {
+    keys: Arc<Vec<Key>>,
+    fetched_at: Option<Instant>,
+    tried_at: Option<Instant>,
+}
+
+impl Keys {
+    pub(super) fn new(source: KeySource, max_age: Duration) -> Self {
+        let (known, fetching) = (Mutex::default(), tokio::sync::Mutex::default());
+        Self(Arc::new(Cache { source, max_age, known, fetching }))
+    }
+
+    /// Whether one of the keys verifies a signature. A token that names a key is only checked with that one.
+    ///
+    /// # Errors
+    /// If the token names an unknown key, or if no keys are available.
+    pub(super) async fn verify(
+        &self,
+        algorithm: Algorithm,
+        key_id: Option<&str>,
+        message: &[u8],
+        signed: &[u8],
+    ) -> std::result::Result<bool, AuthenticationError> {
+        let find = |known: &Known| {
+            let fits = |key: &&Key| {
+                key.fits(algorithm) && key_id.is_none_or(|id| key.id.as_deref() == Some(id))
+            };
+            let mut keys = known.keys.iter().filter(fits).peekable();
+            keys.peek()?;
+            // Without an identifier there can be several.
+            Some(keys.any(|key| key.verifies(algorithm, message, signed)))
+        };
+        let known = self.current(false).await?;
+        if let Some(verified) = find(&known) {
+            return Ok(verified);
+        }
+        // The issuer may have begun to use a new key.
+        let known = self.current(true).await?;
+        find(&known)
+            .ok_or_else(|| AuthenticationError::invalid("the token is signed with an unknown key"))
+    }
+
+    /// The keys, fetched if they are old or if a newer set is needed and the last attempt was not just now.
+    async fn current(&self, newer: bool) -> std::result::Result<Known, AuthenticationError> {
+        let before = lock(&self.0.known).clone();
+        let known = match self.0.is_due(&before, newer) {
+            true => {
+                // A task of its own, so that an attempt is not repeated because a client disconnects.
+                let cache = Arc::clone(&self.0);
+                let fetching = tokio::spawn(async move { cache.refresh(&before, newer).await });
+                fetching.await.map_err(|_| AuthenticationError::unavailable())?
+            }
+            false => before,
+        };
+        match known.fetched_at {
+            Some(at) if at.elapsed() < MAX_STALE.max(self.0.max_age) => Ok(known),
+            _ => Err(AuthenticationError::unavailable()),
+        }
+    }
+}
+
+impl Cache {
+    fn is_due(&self, known: &Known, newer: bool) -> bool {
+        let may_try = known.tried_at.is_none_or(|at| at.elapsed() >= MIN_INTERVAL);
+        let is_old = known.fetched_at.is_none_or(|at| at.elapsed() >= self.max_age);
+        may_try && (newer || is_old)
+    }
+
+    async fn refresh(&self, before: &Known, newer: bool) -> Known {
+        let _one = self.fetching.lock().await;
+        let known = lock(&self.known).clone();
+        // Another request has fetched them meanwhile.
+        if known.tried_at != before.tried_at || !self.is_due(&known, newer) {
+            return known;
+        }
+        let keys = self.source.fetch().await;
+        let now = Instant::now();
+        let mut known = lock(&self.known);
+        known.tried_at = Some(now);
+        if let Some(keys) = keys {
+            known.keys = Arc::new(keys);
+            known.fetched_at = Some(now);
+        }
+        known.clone()
+    }
+}

@@ -1,0 +1,124 @@
+//! Tokens that the operator has given out.
+
+use std::fmt;
+
+use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::principal::Principal;
+use sha2::{Digest as _, Sha256};
+use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
+
+use super::{AuthenticationError, Authenticator};
+
+/// Tokens that the operator has given out, each for a principal. Only their SHA-256 hashes are kept, and the time of a
+/// check does not depend on the token.
+///
+/// A token must be random and long, because its hash is not salted: 32 random bytes, for example from
+/// `openssl rand -hex 32`.
+///
+/// ```
+/// use mcp_aql::auth::{Principal, StaticTokens};
+///
+/// # fn main() -> mcp_aql::Result<()> {
+/// // printf %s "$TOKEN" | sha256sum
+/// let hash = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+/// let ada = Principal::new("operator", "ada").with_scopes(["tasks:read"]);
+/// let tokens = StaticTokens::new().hashed(hash, ada)?;
+/// # let _ = tokens;
+/// # Ok(()) }
+/// ```
+#[derive(Default)]
+pub struct StaticTokens {
+    tokens: Vec<([u8; 32], Principal)>,
+}
+
+impl StaticTokens {
+    /// Creates an empty list, which accepts no token.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Accepts the token with this SHA-256 hash, 64 hexadecimal digits.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](mcp_aql_core::Error::Usage) if the hash has another form.
+    pub fn hashed(mut self, hash: &str, principal: Principal) -> mcp_aql_core::Result<Self> {
+        let hash = decode_hex(hash).ok_or_else(|| {
+            mcp_aql_core::Error::Usage(
+                "the hash of a token is not 64 hexadecimal digits: write its SHA-256".to_owned(),
+            )
+        })?;
+        self.tokens.push((hash, principal));
+        Ok(self)
+    }
+
+    /// Accepts this token, and keeps its hash.
+    #[must_use]
+    pub fn token(mut self, token: &str, principal: Principal) -> Self {
+        self.tokens.push((Sha256::digest(token).into(), principal));
+        self
+    }
+}
+
+impl Authenticator for StaticTokens {
+    fn authenticate<'a>(
+        &'a self,
+        token: &'a str,
+    ) -> BoxFuture<'a, Result<Principal, AuthenticationError>> {
+        let hash: [u8; 32] = Sha256::digest(token).into();
+        // Every hash is compared, so that the time reveals nothing about them.
+        let mut found = Choice::from(0);
+        let mut place = 0_u64;
+        for (index, (known, _)) in (0_u64..).zip(&self.tokens) {
+            let equal = known.ct_eq(&hash);
+            place.conditional_assign(&index, equal);
+            found |= equal;
+        }
+        let principal = usize::try_from(place).ok().and_then(|place| self.tokens.get(place));
+        let principal = principal.filter(|_| bool::from(found)).map(|(_, it)| it.clone());
+        let invalid = AuthenticationError::invalid("the token is not known");
+        Box::pin(std::future::ready(principal.ok_or(invalid)))
+    }
+}
+
+/// Omits the hashes.
+impl fmt::Debug for StaticTokens {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("StaticTokens").field("count", &self.tokens.len()).finish()
+    }
+}
+
+fn decode_hex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    let digits = text.as_bytes();
+    if digits.len() != 64 {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        let pair = std::str::from_utf8(pair).ok().filter(|it| !it.starts_with('+'))?;
+        *byte = u8::from_str_radix(pair, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_known_tokens_are_accepted() {
+        let named = |name| Principal::new("operator", name);
+        let hash = "2C26B46B68FFC68FF99B453C1D30413413422D706483BFA0F98A5E886266E7AE";
+        let tokens = StaticTokens::new().token("bar", named("ada")).hashed(hash, named("eve"));
+        let tokens = tokens.unwrap();
+        assert_eq!(tokens.authenticate("bar").await, Ok(named("ada")));
+        assert_eq!(tokens.authenticate("foo").await, Ok(named("eve")));
+        for unknown in ["", "ba", "barr", hash] {
+            assert!(tokens.authenticate(unknown).await.is_err(), "{unknown}");
+        }
+        assert!(StaticTokens::new().authenticate("").await.is_err());
+        for invalid in ["", "00", &format!("+f{}", &hash[2..]), &format!("{hash}0")] {
+            assert!(StaticTokens::new().hashed(invalid, named("x")).is_err(), "{invalid}");
+        }
+        assert_eq!(format!("{tokens:?}"), "StaticTokens { count: 2 }");
+    }
+}
