@@ -15,8 +15,8 @@ use crate::tightening::Tightening;
 /// the scope neither sees the operation nor can call it. `introspect` needs no scope.
 ///
 /// A call without a [`Principal`](crate::principal::Principal) is one of the program itself or of the user who started
-/// it, and may call every operation, unless [`require_principal`](Self::require_principal) is set. The HTTP server
-/// sets it as soon as it has an authenticator.
+/// it, and may call every operation, unless [`require_principal`](Self::require_principal) is set. An HTTP server with
+/// an authenticator has no such calls.
 ///
 /// ```
 /// use mcp_aql::Adapter;

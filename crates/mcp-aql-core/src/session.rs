@@ -5,15 +5,18 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
+use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
+use crate::principal::Principal;
 use crate::sync::lock;
 
 /// One client's connection: an id of our own and state that lives as long as the connection.
 ///
 /// It opens at the first request and ends when the connection does, cleanly or not; a client that
 /// connects again has a new one. A client without connections of its own, such as one that talks
-/// stateless HTTP, has no session: [`Context::session`](super::Context::session) is `None` there.
+/// stateless HTTP, has no session: [`Context::session`](super::Context::session) is `None` there. If such a client is
+/// authenticated, its principal has one session for all requests to the process.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -31,6 +34,7 @@ pub struct Session(Arc<Inner>);
 
 struct Inner {
     id: Box<str>,
+    is_of_principal: bool,
     ended: CancellationToken,
     state: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
@@ -39,11 +43,32 @@ impl Session {
     /// Opens a session. Adapters do this by themselves; call it to test an operation.
     #[expect(clippy::new_without_default, reason = "every session is another one")]
     pub fn new() -> Self {
-        Self(Arc::new(Inner {
-            id: crate::vocab::new_id("s").into(),
-            ended: CancellationToken::new(),
-            state: Mutex::default(),
-        }))
+        Self::with_id(crate::vocab::new_id("s").into(), false)
+    }
+
+    /// Opens the session of a principal without connections of its own. Every process gives it the same id, so that a
+    /// confirmation token of one process is valid in another.
+    #[doc(hidden)]
+    pub fn of_principal(principal: &Principal) -> Self {
+        let hash = Sha256::digest(principal.id());
+        let short: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        Self::with_id(format!("u-{short}").into(), true)
+    }
+
+    fn with_id(id: Box<str>, is_of_principal: bool) -> Self {
+        let (ended, state) = (CancellationToken::new(), Mutex::default());
+        Self(Arc::new(Inner { id, is_of_principal, ended, state }))
+    }
+
+    /// Whether other processes may have the same session, whose tokens outlive this process.
+    pub(crate) fn is_of_principal(&self) -> bool {
+        self.0.is_of_principal
+    }
+
+    /// Whether a call or an execution uses the session.
+    #[doc(hidden)]
+    pub fn is_in_use(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
     }
 
     /// The session's id: a label for logs and replies, never a credential.

@@ -15,6 +15,7 @@ mod http;
 mod mcp_version;
 mod operation_names;
 mod pipe;
+mod principal_sessions;
 mod progress;
 mod request_meta;
 mod rpc_error;

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::batch_budget::{BatchBudget, FEWER_CALLS_ADVICE};
 use super::connection::Connection;
+use super::principal_sessions::PrincipalSessions;
 use super::progress::{Notifier, progress};
 use super::request_meta::RequestMeta;
 use super::rpc_error::RpcError;
@@ -27,6 +28,8 @@ pub(super) struct ServerState {
     service: Arc<dyn ToolService>,
     tools: ToolTable,
     description: ServerDescription,
+    /// The sessions of principals without connections of their own.
+    principals: PrincipalSessions,
 }
 
 impl ServerState {
@@ -34,11 +37,17 @@ impl ServerState {
     pub(super) fn new(service: Arc<dyn ToolService>, tools: &[ToolDefinition]) -> Arc<Self> {
         let description = service.description();
         let tools = ToolTable::new(tools);
-        Arc::new(Self { service, tools, description })
+        Arc::new(Self { service, tools, description, principals: PrincipalSessions::default() })
     }
 
     pub(super) fn description(&self) -> &ServerDescription {
         &self.description
+    }
+
+    /// Ends the sessions of principals.
+    #[cfg(feature = "http")]
+    pub(super) fn end_sessions(&self) {
+        self.principals.end();
     }
 }
 
@@ -193,7 +202,8 @@ impl Server {
         arguments: &ToolArguments<'_>,
         scope: CallScope,
     ) -> CallScope {
-        let session = self.connection.session();
+        let of_principal = || scope.principal().map(|it| self.shared.principals.of(it));
+        let session = self.connection.session().or_else(of_principal);
         let client_request_id = meta.client_request_id(arguments);
         CallScope { session, client_request_id, ..scope }
     }

@@ -11,6 +11,7 @@
 mod access;
 #[cfg(feature = "safety")]
 mod agents;
+mod authentication;
 mod batches;
 mod bodies;
 mod bounds;

@@ -27,7 +27,7 @@ impl Pipeline {
     ) -> Result<AdmittedCall<'a>, OperationError> {
         let operation = call.operation;
         // A missing place for the execution is found before tokens or quotas are used up.
-        let slot = operation.spec.lifecycle.map(|_| self.executions.slot(context.session()));
+        let slot = operation.spec.lifecycle.map(|_| self.executions.slot(context.account()));
         let none = Credentials::default();
         let request = GateRequest {
             operation,

@@ -18,6 +18,7 @@ use crate::operation::{
     Context, Envelope, ExecutionCall, Handler, OperationReturn, Outcome, ReplyWriter,
 };
 use crate::paging::{Page, PageRequest};
+use crate::principal::Principal;
 use crate::request::Credentials;
 use crate::session::Session;
 use crate::spec::LifecycleSpec;
@@ -68,6 +69,7 @@ impl Pipeline {
             ExecutionCall::Get => {
                 let seconds = request.number("wait_seconds");
                 if seconds > 0 {
+                    self.find_execution(id, context).await?;
                     self.executions.wait(id, context, Duration::from_secs(seconds)).await?;
                 }
             }
@@ -78,8 +80,18 @@ impl Pipeline {
         self.execution_state(id, context, limits).await
     }
 
-    async fn find_execution(&self, id: &str) -> Result<ExecutionRecord, OperationError> {
-        let found = self.executions.get(id).await?;
+    /// Returns an execution that the caller may see: its own, or with the scope of administrators any.
+    async fn find_execution(
+        &self,
+        id: &str,
+        context: &Context,
+    ) -> Result<ExecutionRecord, OperationError> {
+        let principal = context.principal();
+        let is_shown = |record: &ExecutionRecord| {
+            record.principal.as_deref() == principal.map(Principal::id)
+                || principal.is_some_and(|it| it.has_scope(&self.settings.access.administrator))
+        };
+        let found = self.executions.get(id).await?.filter(is_shown);
         found.ok_or_else(|| OperationError::not_found("execution", id))
     }
 
@@ -89,7 +101,7 @@ impl Pipeline {
         context: &Context,
         limits: ReplyLimits,
     ) -> Outcome {
-        let state = ExecutionState::new(id, self.find_execution(id).await?, true);
+        let state = ExecutionState::new(id, self.find_execution(id, context).await?, true);
         state.write(ReplyWriter::new(&Envelope::Bare, limits).beside(context))
     }
 
@@ -100,14 +112,20 @@ impl Pipeline {
         limits: ReplyLimits,
     ) -> Outcome {
         let (status, operation) = (request.text("status"), request.text("operation_name"));
-        let session = context.session();
-        // Sessions have different lists.
-        let owner = Some(session.map_or("-", Session::id));
+        // Principals and sessions have different lists.
+        let owner = context.principal().map(Principal::id);
+        let owner = owner.or_else(|| context.session().map(Session::id));
         let name = request.operation.spec.name;
         let key = &self.settings.cursor_key;
         let mut warnings = Vec::new();
-        let request =
-            PageRequest::read(name, owner, request.arguments, PAGE_SIZES, key, &mut warnings)?;
+        let request = PageRequest::read(
+            name,
+            Some(owner.unwrap_or("-")),
+            request.arguments,
+            PAGE_SIZES,
+            key,
+            &mut warnings,
+        )?;
         warnings.into_iter().for_each(|warning| context.warn(warning));
         let after = request.after().map(str::to_owned);
         let before = request.before().map(str::to_owned);
@@ -120,7 +138,7 @@ impl Pipeline {
                 && operation.is_none_or(|operation| record.operation == operation);
             if wanted { page.push((id, record)) } else { ControlFlow::Continue(()) }
         };
-        self.executions.visit(session, after.as_deref(), visit).await?;
+        self.executions.visit(owner, after.as_deref(), visit).await?;
         let cursors = page.cursors(|(id, _)| id);
         let (listed, info) = page.finish(|(id, _)| id);
         let items = listed.into_iter().map(|(id, record)| ExecutionState::new(&id, record, false));
@@ -130,7 +148,7 @@ impl Pipeline {
 
     /// Cancels an execution and waits for its end. Repeated calls have no further effect.
     async fn cancel_execution(&self, id: &str, context: &Context) -> Result<(), OperationError> {
-        let record = self.find_execution(id).await?;
+        let record = self.find_execution(id, context).await?;
         let executions = &self.executions;
         match record.status {
             Status::Cancelled => return Ok(()),
@@ -145,7 +163,7 @@ impl Pipeline {
             return Ok(());
         }
         // The execution ended in the meantime.
-        let record = self.find_execution(id).await?;
+        let record = self.find_execution(id, context).await?;
         if record.status == Status::Cancelled {
             return Ok(());
         }
@@ -159,7 +177,7 @@ impl Pipeline {
         context: &Context,
     ) -> Result<(), OperationError> {
         let id = request.id();
-        let record = self.find_execution(id).await?;
+        let record = self.find_execution(id, context).await?;
         if !self.lifecycle_of(&record).is_some_and(|life| life.retry) {
             return Err(unsupported(&record, "retry"));
         }
@@ -180,6 +198,7 @@ impl Pipeline {
         else {
             return Err(unsupported(&record, "retry"));
         };
+        self.permit(operation, context.scope()).await?;
         let credentials = request.credentials.clone();
         let valid = self.validate(Routed { operation, params, credentials })?;
         let context = context.of(operation.spec.name);
@@ -188,7 +207,7 @@ impl Pipeline {
         let admitted = self.admit(valid, &context, Some(retry)).await?;
         if !self.restart_execution(id, record.attempt, admitted, function, &context).await? {
             // A concurrent retry came first.
-            let record = self.find_execution(id).await?;
+            let record = self.find_execution(id, &context).await?;
             return Err(not_in(id, &record, RETRYABLE));
         }
         Ok(())

@@ -45,6 +45,7 @@ impl Pipeline {
         let new = NewExecution {
             operation: operation.spec.name,
             session: context.session().cloned(),
+            principal: context.principal().map(|principal| principal.id().to_owned()),
             slot: slot.ok_or_else(no_slot)?,
             params,
             secret,

@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use super::options::ExecutionOptions;
 use crate::error::OperationError;
-use crate::session::Session;
 use crate::sync::lock;
 
 /// The suggested delay before another attempt, in seconds. The end of an execution cannot be predicted.
@@ -21,7 +20,7 @@ pub(super) struct ExecutionSlots(Mutex<SlotCounts>);
 #[derive(Debug, Default)]
 struct SlotCounts {
     all: usize,
-    /// By session. Callers without a session share one count.
+    /// By session or principal. Callers without either share one count.
     by: HashMap<Option<String>, usize>,
 }
 
@@ -29,7 +28,7 @@ struct SlotCounts {
 #[derive(Debug)]
 pub(crate) struct ExecutionSlot {
     slots: Arc<ExecutionSlots>,
-    session: Option<String>,
+    account: Option<String>,
 }
 
 /// Returned when a limit on executions is reached.
@@ -48,12 +47,12 @@ impl ExecutionSlots {
 
     pub(super) fn acquire(
         self: &Arc<Self>,
-        session: Option<&Session>,
+        account: Option<&str>,
         options: &ExecutionOptions,
     ) -> Result<ExecutionSlot, LimitReached> {
-        let session = session.map(|session| session.id().to_owned());
+        let account = account.map(str::to_owned);
         let mut counts = self.counts();
-        let own = counts.by.get(&session).copied().unwrap_or_default();
+        let own = counts.by.get(&account).copied().unwrap_or_default();
         if own >= options.max_running_per_session {
             return Err(LimitReached::Session(options.max_running_per_session));
         }
@@ -61,8 +60,8 @@ impl ExecutionSlots {
             return Err(LimitReached::Adapter(options.max_running));
         }
         counts.all += 1;
-        counts.by.insert(session.clone(), own + 1);
-        Ok(ExecutionSlot { slots: Arc::clone(self), session })
+        counts.by.insert(account.clone(), own + 1);
+        Ok(ExecutionSlot { slots: Arc::clone(self), account })
     }
 }
 
@@ -70,9 +69,9 @@ impl Drop for ExecutionSlot {
     fn drop(&mut self) {
         let mut counts = self.slots.counts();
         counts.all = counts.all.saturating_sub(1);
-        match counts.by.get_mut(&self.session) {
+        match counts.by.get_mut(&self.account) {
             Some(own) if *own > 1 => *own -= 1,
-            _ => drop(counts.by.remove(&self.session)),
+            _ => drop(counts.by.remove(&self.account)),
         }
     }
 }

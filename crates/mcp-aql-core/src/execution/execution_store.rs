@@ -95,16 +95,16 @@ impl ExecutionStore {
         }
     }
 
-    /// Visits the executions of a session, or those without one, after the key `after`, newest first,
+    /// Visits the executions of a principal or of a session, or those without both, after the key `after`, newest first,
     /// until `visit` breaks.
     pub(crate) async fn visit(
         &self,
-        session: Option<&str>,
+        owner: Option<&str>,
         after: Option<&str>,
         mut visit: impl FnMut(String, ExecutionRecord) -> ControlFlow<()> + Send,
         runs_here: RunsHere<'_>,
     ) -> Result<(), StoreError> {
-        let group = self.group(session);
+        let group = self.group(owner);
         let mut after = after.map(str::to_owned);
         loop {
             let store = self.services.store().await?;
@@ -206,6 +206,7 @@ impl ExecutionStore {
             outcome: record.status.as_str(),
             reason,
             params,
+            principal: record.principal.as_deref(),
             session: record.session.as_deref(),
             execution_id: Some(id),
             ..AuditEntry::default()
@@ -215,16 +216,16 @@ impl ExecutionStore {
 
     fn new_record(&self, record: &ExecutionRecord) -> Result<NewRecord, StoreError> {
         let text = serde_json::to_string(record).map_err(StoreError::failed)?;
-        let kept = NewRecord::new(text).group(self.group(record.session.as_deref()));
+        let kept = NewRecord::new(text).group(self.group(record.listed_for()));
         Ok(match record.finished_at.filter(|_| record.status.is_final()) {
             Some(at) => kept.expires_at(after(at, self.keep)),
             None => kept,
         })
     }
 
-    /// The group under which the executions of a session are listed.
-    fn group(&self, session: Option<&str>) -> String {
-        format!("{}/{}", self.adapter, session.unwrap_or("-"))
+    /// The group under which the executions of a principal or of a session are listed.
+    fn group(&self, owner: Option<&str>) -> String {
+        format!("{}/{}", self.adapter, owner.unwrap_or("-"))
     }
 }
 

@@ -85,6 +85,8 @@ pub(crate) struct Core {
 pub(crate) struct NewExecution<'a> {
     pub(crate) operation: &'a str,
     pub(crate) session: Option<Session>,
+    /// The id of the principal.
+    pub(crate) principal: Option<String>,
     pub(crate) slot: ExecutionSlot,
     /// The parameters for a retry, if the operation can be retried.
     pub(crate) params: Option<Map<String, Value>>,
@@ -138,9 +140,9 @@ impl Executions {
         &self.core.options
     }
 
-    /// Acquires a slot for an execution of this session.
-    pub(crate) fn slot(&self, session: Option<&Session>) -> Result<ExecutionSlot, LimitReached> {
-        self.core.slots.acquire(session, &self.core.options)
+    /// Acquires a slot for an execution of this session or principal.
+    pub(crate) fn slot(&self, account: Option<&str>) -> Result<ExecutionSlot, LimitReached> {
+        self.core.slots.acquire(account, &self.core.options)
     }
 
     /// Ends the executions of earlier processes, in a task of its own.
@@ -164,6 +166,7 @@ impl Executions {
         let lease_until = after(now, core.options.lease);
         let mut record = ExecutionRecord {
             session: new.session.as_ref().map(|session| session.id().to_owned()),
+            principal: new.principal,
             params: new.params.filter(|_| !new.secret),
             ..ExecutionRecord::pending(&core.store.adapter, new.operation, &core.owner, lease_until)
         };
@@ -212,23 +215,22 @@ impl Executions {
         self.core.get(id).await
     }
 
-    /// Visits the executions of a session, or those without one, after the key `after`, newest first,
+    /// Visits the executions of a principal or of a session, or those without both, after the key `after`, newest first,
     /// until `visit` breaks.
     pub(crate) async fn visit(
         &self,
-        session: Option<&Session>,
+        owner: Option<&str>,
         after: Option<&str>,
         mut visit: impl FnMut(String, ExecutionRecord) -> ControlFlow<()> + Send,
     ) -> Result<(), StoreError> {
         let core = &self.core;
         core.sweep().await;
         let runs_here = |id: &str, attempt| core.running.runs_attempt(id, attempt);
-        let session = session.map(Session::id);
         let visit = |id: String, mut record: ExecutionRecord| {
             core.add_latest_progress(&id, &mut record);
             visit(id, record)
         };
-        core.store.visit(session, after, visit, &runs_here).await
+        core.store.visit(owner, after, visit, &runs_here).await
     }
 
     /// Returns the parameters for a retry of this execution, if this process knows them.

@@ -24,6 +24,9 @@ pub struct ExecutionRecord {
     pub(crate) attempt: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) session: Option<String>,
+    /// The principal that began the execution. No other one sees it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) principal: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) started_at: Option<DateTime<Utc>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,6 +87,7 @@ impl ExecutionRecord {
             status: Status::Pending,
             attempt: 1,
             session: None,
+            principal: None,
             started_at: None,
             finished_at: None,
             progress: None,
@@ -95,6 +99,11 @@ impl ExecutionRecord {
             lease_until,
             cancel_requested: false,
         }
+    }
+
+    /// Whose list of executions contains this one: the principal's, or else the session's.
+    pub(crate) fn listed_for(&self) -> Option<&str> {
+        self.principal.as_deref().or(self.session.as_deref())
     }
 
     fn step(&mut self, step: Transition) -> Result<(), InvalidTransition> {

@@ -98,7 +98,7 @@ impl<'a> GateRequest<'a> {
 
     /// Returns the scope of a token for this call.
     pub(super) fn scope(&self, kind: TokenKind, params_hash: &'a str) -> TokenScope<'a> {
-        let session = self.session().map(Session::id);
+        let session = self.context.account();
         TokenScope { kind, operation: self.name(), params_hash, session }
     }
 

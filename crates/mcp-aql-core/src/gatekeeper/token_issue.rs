@@ -175,7 +175,8 @@ impl TokenIssuer {
 
     /// Revokes a session's tokens when it ends (REQ-GATE-08, REQ-TOK-12).
     fn watch(&self, session: &Session) {
-        if self.account(session).watched.swap(true, Ordering::Relaxed) {
+        if session.is_of_principal() || self.account(session).watched.swap(true, Ordering::Relaxed)
+        {
             return;
         }
         // The session may outlive the adapter. The task must not keep the adapter's store open.

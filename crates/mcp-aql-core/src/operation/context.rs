@@ -178,6 +178,11 @@ impl Context {
         self.call.scope.principal()
     }
 
+    /// Whom confirmation tokens and places for executions belong to: the session, or else the principal.
+    pub(crate) fn account(&self) -> Option<&str> {
+        self.session().map(Session::id).or_else(|| self.principal().map(Principal::id))
+    }
+
     /// The caller's session, or the error that there is none.
     ///
     /// # Errors `PERMISSION_DENIED` if the client has no session.

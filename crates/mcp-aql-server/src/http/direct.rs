@@ -18,6 +18,7 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::{FutureExt as _, Stream};
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::operation::{CallScope, Cancellation};
+use mcp_aql_core::principal::Principal;
 use mcp_aql_core::transport::Extensions;
 use tokio::time::{Interval, interval};
 use tokio_util::sync::CancellationToken;
@@ -145,6 +146,13 @@ impl DirectCalls {
         port.parse::<u16>().is_ok()
             && !name.is_empty()
             && self.hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether a request names the session of another principal.
+    pub(super) fn is_foreign(&self, request: &Request) -> bool {
+        let ids = request.headers().get_all(SESSION_ID).iter();
+        let principal = request.extensions().get::<Principal>();
+        ids.filter_map(|id| id.to_str().ok()).any(|id| self.sessions.is_foreign(id, principal))
     }
 
     /// Answers a plain call, which takes the extensions of its request. Otherwise returns `None`.

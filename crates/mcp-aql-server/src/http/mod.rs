@@ -139,7 +139,7 @@ pub trait ServeHttp {
 
 impl ServeHttp for Adapter {
     fn router(&self, options: &HttpOptions) -> axum::Router {
-        router(AdapterTools::new(self), options, Arc::new(Sessions::new(options)))
+        served(AdapterTools::new(self), options, Arc::new(Sessions::new(options))).0
     }
 
     fn serve_http(
@@ -208,7 +208,7 @@ async fn serve(
     // Dropping this future also ends the sessions.
     let _end = shutdown.clone().drop_guard();
     let sessions = Arc::new(Sessions::new(&options));
-    let router = router(Arc::clone(&service), &options, Arc::clone(&sessions));
+    let (router, shared) = served(Arc::clone(&service), &options, Arc::clone(&sessions));
     service.begin();
     tracing::info!(url = %format_args!("http://{address}{ENDPOINT_PATH}"), "listening");
     let stopping = shutdown.clone();
@@ -220,21 +220,23 @@ async fn serve(
         stopping.cancel();
         // Waiting for an execution keeps a connection open too (REQ-LIF-10).
         sessions.end();
+        shared.end_sessions();
         service.end_all().await;
     };
     tokio::join!(serving, stopped);
     // The last requests may have opened sessions and begun executions.
     sessions.end();
+    shared.end_sessions();
     service.end_all().await;
     Ok(())
 }
 
-/// Builds a router with tools at `/mcp`.
-fn router(
+/// Builds a router with tools at `/mcp`, and the state that its connections share.
+fn served(
     service: Arc<dyn ToolService>,
     options: &HttpOptions,
     sessions: Arc<Sessions>,
-) -> axum::Router {
+) -> (axum::Router, Arc<ServerState>) {
     let longest = service.max_message_bytes();
     let resource = options.authenticator.clone().map(|Shared(authenticator)| Resource {
         authenticator,
@@ -250,17 +252,18 @@ fn router(
     let direct =
         DirectCalls::new(Arc::clone(&shared), Arc::clone(&sessions), hosts, options.sessions, stop);
     let budget = BodyBudget::new(options.max_inflight_bytes, longest);
-    let rmcp = RmcpService::new(RmcpState::new(shared, tools), sessions, config);
+    let rmcp = RmcpService::new(RmcpState::new(Arc::clone(&shared), tools), sessions, config);
     let guard = BodyGuard::new(direct, rmcp, longest, options.client_timeout, budget);
     let endpoint = Authenticated { inner: guard, resource: resource.clone() };
     let router = axum::Router::new()
         .route_service(ENDPOINT_PATH, endpoint.clone())
         .route_service(&format!("{ENDPOINT_PATH}/"), endpoint.clone())
         .route_service(&format!("{ENDPOINT_PATH}/{{*rest}}"), endpoint);
-    let Some(resource) = resource else { return router };
-    METADATA_PATHS.into_iter().fold(router, |router, path| {
+    let Some(resource) = resource else { return (router, shared) };
+    let router = METADATA_PATHS.into_iter().fold(router, |router, path| {
         let resource = resource.clone();
         let metadata = |headers: HeaderMap| async move { resource.metadata(&headers) };
         router.route(path, axum::routing::get(metadata))
-    })
+    });
+    (router, shared)
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::{Stream, StreamExt as _, future};
 use mcp_aql_core::operation::Cancellation;
+use mcp_aql_core::principal::Principal;
 use mcp_aql_core::sync::lock;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
@@ -38,6 +39,8 @@ struct RequestState {
     /// The connection created for the request last. It is the session's connection if the request
     /// opens a session.
     connection: RefCell<Weak<Connection>>,
+    /// The id of the principal of the request.
+    principal: Option<Box<str>>,
 }
 
 /// The problem with the session of a request.
@@ -51,10 +54,14 @@ pub(super) struct SessionProblem {
     pub(super) unknown_event: bool,
 }
 
-/// Serves a request, and returns the problem with its session.
-pub(super) async fn observe_session<F: Future>(serving: F) -> (F::Output, SessionProblem) {
+/// Serves a request of a principal, and returns the problem with its session.
+pub(super) async fn observe_session<F: Future>(
+    principal: Option<&Principal>,
+    serving: F,
+) -> (F::Output, SessionProblem) {
+    let principal = principal.map(|principal| principal.id().into());
     CURRENT_REQUEST
-        .scope(RequestState::default(), async {
+        .scope(RequestState { principal, ..RequestState::default() }, async {
             let served = serving.await;
             (served, CURRENT_REQUEST.with(|served| served.noticed.get()))
         })
@@ -89,6 +96,8 @@ pub(super) struct Sessions {
 /// An open session, for the calls that bypass rmcp.
 pub(super) struct OpenSession {
     id: SessionId,
+    /// The id of the principal that opened the session. Requests of others are refused.
+    principal: Option<Box<str>>,
     connection: Weak<Connection>,
     calls: Calls,
     /// The event streams of its requests.
@@ -199,6 +208,12 @@ impl Sessions {
         self.open.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
+    /// Whether this is the id of a session that another principal has opened.
+    pub(super) fn is_foreign(&self, id: &str, principal: Option<&Principal>) -> bool {
+        let principal = principal.map(Principal::id);
+        self.get(id).is_some_and(|open| open.principal.as_deref() != principal)
+    }
+
     /// Ends all sessions. Their connections may outlast them for a while.
     pub(super) fn end(&self) {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
@@ -258,10 +273,12 @@ impl SessionManager for Sessions {
             return Err(SessionError::Full(self.most));
         }
         let (id, transport) = self.inner.create_session().await?;
-        let connection =
-            CURRENT_REQUEST.try_with(|served| served.connection.take()).unwrap_or_default();
+        let (connection, principal) = CURRENT_REQUEST
+            .try_with(|served| (served.connection.take(), served.principal.clone()))
+            .unwrap_or_default();
         let open = OpenSession {
             id: Arc::clone(&id),
+            principal,
             connection,
             calls: Calls::default(),
             streams: Arc::default(),

@@ -22,7 +22,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, stream};
 use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::principal::Principal;
 use mcp_aql_core::sync::lock;
+use mcp_aql_core::transport::Extensions;
 use tokio::time::Instant;
 use tower_service::Service;
 
@@ -81,6 +83,9 @@ impl BodyGuard {
     /// explanatory errors.
     async fn pass(&self, mut request: Request) -> Response {
         let until = Instant::now() + self.client_timeout;
+        if self.direct.is_foreign(&request) {
+            return session_not_found();
+        }
         if *request.method() == Method::POST {
             return match self.answer_at_once(request, until).await {
                 Ok(answer) => answer.await,
@@ -185,16 +190,16 @@ impl BodyGuard {
 
     /// Ends a session.
     async fn end_session(&self, request: Request) -> Response {
-        let (response, noticed) = observe_session(self.rmcp.run(request)).await;
+        let principal = principal(request.extensions());
+        let (response, noticed) = observe_session(principal.as_ref(), self.rmcp.run(request)).await;
         let unknown = noticed.unknown_session && response.status() == StatusCode::ACCEPTED;
-        // The same answer as for requests of an unknown session.
-        let not_found = (StatusCode::NOT_FOUND, "Not Found: Session not found");
-        if unknown { not_found.into_response() } else { response }
+        if unknown { session_not_found() } else { response }
     }
 
     /// Resumes a stream of events.
     async fn resume_stream(&self, request: Request) -> Response {
-        let (response, noticed) = observe_session(self.rmcp.run(request)).await;
+        let principal = principal(request.extensions());
+        let (response, noticed) = observe_session(principal.as_ref(), self.rmcp.run(request)).await;
         if noticed.unknown_event {
             let unknown = "Bad Request: Last-Event-ID names no event that is kept";
             return (StatusCode::BAD_REQUEST, unknown).into_response();
@@ -216,6 +221,16 @@ impl Service<Request> for BodyGuard {
         let guard = self.clone();
         erased(async move { Ok(guard.pass(request).await) })
     }
+}
+
+/// The principal of a request.
+fn principal(extensions: &Extensions) -> Option<Principal> {
+    extensions.get().cloned()
+}
+
+/// The answer to requests of an unknown session, and of the session of another principal.
+fn session_not_found() -> Response {
+    (StatusCode::NOT_FOUND, "Not Found: Session not found").into_response()
 }
 
 /// Whether a request follows MCP 2026-07-28 or later.

@@ -14,6 +14,7 @@ use super::super::long_id::{self, splice};
 use super::super::original_message::OriginalMessage;
 use super::super::rmcp_server::RmcpService;
 use super::super::sessions::{SessionProblem, observe_session};
+use super::principal;
 use crate::wire::{Message, ToolCall, decode};
 
 /// Rewrites a request for rmcp, if its id is a number that rmcp cannot represent, or if it is a tool
@@ -49,13 +50,15 @@ pub(super) async fn forward_to_rmcp(
 ) -> (Response, SessionProblem) {
     let (head, body) = request.into_parts();
     let second_head = head.clone();
-    let first = observe_session(rmcp.run(Request::from_parts(head, body))).await;
+    let principal = principal(&head.extensions);
+    let run = |request| observe_session(principal.as_ref(), rmcp.run(request));
+    let first = run(Request::from_parts(head, body)).await;
     if !matches!(first.0.status(), StatusCode::ACCEPTED | StatusCode::UNSUPPORTED_MEDIA_TYPE) {
         return first;
     }
     match rewrite_for_rmcp(second_head, &sent()) {
         Some((request, has_other_id)) => {
-            let (response, observed) = observe_session(rmcp.run(request)).await;
+            let (response, observed) = run(request).await;
             (if has_other_id { with_original_ids(response) } else { response }, observed)
         }
         None => first,

@@ -1,0 +1,304 @@
+//! Authentication over HTTP, and what belongs to a principal.
+
+use mcp_aql::auth::{Access, Principal, StaticTokens};
+use mcp_aql::prelude::*;
+use mcp_aql::{AdapterBuilder, HttpOptions};
+use serde_json::{Value, json};
+
+use super::{Server, hello, newest, start};
+
+/// Return the caller's name.
+#[operation(category = "READ", rationale = "it stores nothing")]
+fn get_user(context: Context) -> Option<String> {
+    context.principal().map(|principal| principal.subject().to_owned())
+}
+
+/// Delete everything of the caller's tenant.
+#[operation(category = "DELETE", danger(level = "destructive"))]
+fn delete_all(#[param(from_claim = "tenant")] tenant: String) -> String {
+    tenant
+}
+
+/// Execute nothing in the background.
+#[operation(category = "EXECUTE", lifecycle(cancel, retry))]
+async fn execute_nothing() {
+    tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+}
+
+fn builder() -> AdapterBuilder {
+    Adapter::builder("things")
+        .operation(get_user {})
+        .operation(delete_all {})
+        .operation(execute_nothing {})
+}
+
+fn tokens() -> StaticTokens {
+    let all = ["things:read", "things:delete", "things:execute"];
+    let named = |name: &str| Principal::new("operator", name).with_claim("tenant", name);
+    StaticTokens::new()
+        .token("ada-1", named("ada").with_scopes(all))
+        .token("ada-2", named("ada").with_scopes(all))
+        .token("eve-1", named("eve").with_scopes(all))
+        .token("reader", named("reader").with_scopes(["things:read"]))
+        .token("root", named("root").with_scopes(all).with_scopes(["things:admin"]))
+}
+
+async fn authenticated() -> Server {
+    start(builder(), HttpOptions::new().authenticator(tokens())).await
+}
+
+fn call(tool: &str, operation: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": tool, "arguments": { "operation": operation, "params": params } } })
+}
+
+/// A call in the form of MCP 2026-07-28, without a session.
+fn stateless(
+    tool: &'static str,
+    operation: &str,
+    params: Value,
+) -> (Vec<(&'static str, &'static str)>, String) {
+    let (headers, _) = newest("");
+    let mut headers = headers.to_vec();
+    headers.retain(|(name, _)| *name != "Mcp-Name");
+    headers.push(("Mcp-Name", tool));
+    let mut body = call(tool, operation, params);
+    let (_, of_read) = newest("");
+    body["params"]["_meta"] =
+        serde_json::from_str::<Value>(&of_read).unwrap()["params"]["_meta"].clone();
+    (headers, body.to_string())
+}
+
+/// The reply in an answer.
+fn reply(answer: &str) -> Value {
+    let at = answer.find("\"text\":").unwrap_or_else(|| panic!("{answer}")) + "\"text\":".len();
+    let text = serde_json::Deserializer::from_str(&answer[at..]).into_iter::<String>().next();
+    serde_json::from_str(&text.unwrap().unwrap()).unwrap()
+}
+
+/// A value of a header of an answer.
+fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
+    answer.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+}
+
+impl Server {
+    /// Opens a session with a token.
+    async fn session_of(&self, bearer: &str) -> String {
+        let (_, answer) = self.post(&[("Authorization", bearer)], hello()).await;
+        let id = header(&answer, "mcp-session-id").unwrap_or_else(|| panic!("{answer}"));
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string();
+        let headers = [("Authorization", bearer), ("Mcp-Session-Id", id)];
+        assert_eq!(self.post(&headers, ready).await.0, 202);
+        id.to_owned()
+    }
+}
+
+#[tokio::test]
+async fn requests_without_a_valid_token_are_refused() {
+    let server = authenticated().await;
+    let (own, body) = newest("get_user");
+    for (headers, status, error) in [
+        (vec![], 401, None),
+        (vec![("Authorization", "Bearer wrong")], 401, Some("invalid_token")),
+        (vec![("Authorization", "Bearer ")], 400, Some("invalid_request")),
+        (vec![("Authorization", "Basic YWRhLTE=")], 400, Some("invalid_request")),
+        (vec![("Authorization", "Bearer ada-1 ada-1")], 400, Some("invalid_request")),
+        (
+            vec![("Authorization", "Bearer ada-1"), ("authorization", "Bearer wrong")],
+            400,
+            Some("invalid_request"),
+        ),
+        (vec![("Cookie", "token=ada-1"), ("X-Authorization", "Bearer ada-1")], 401, None),
+    ] {
+        for body in [hello(), body.clone()] {
+            let all: Vec<_> = own.iter().copied().chain(headers.clone()).collect();
+            let (actual, answer) = server.post(&all, body).await;
+            assert_eq!(actual, status, "{headers:?}: {answer}");
+            let challenge = header(&answer, "www-authenticate").unwrap();
+            assert!(challenge.starts_with("Bearer ") && challenge.contains("resource_metadata="));
+            assert_eq!(challenge.contains("error="), error.is_some(), "{challenge}");
+            assert!(error.is_none_or(|error| challenge.contains(error)), "{challenge}");
+        }
+    }
+    for query in ["?access_token=ada-1", "?a=1&access_token=wrong"] {
+        let headers = [("Authorization", "Bearer ada-1")];
+        let target = format!("POST /mcp{query}");
+        let (status, answer) =
+            server.send_in_pieces(&target, &headers, &[hello().as_bytes()]).await;
+        assert_eq!(status, 400, "{answer}");
+    }
+    for method in ["GET", "DELETE", "OPTIONS", "PUT"] {
+        assert_eq!(server.send(method, &[], "").await.0, 401, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn clients_find_the_metadata_of_the_resource() {
+    let server = authenticated().await;
+    let (_, answer) = server.post(&[], hello()).await;
+    let challenge = header(&answer, "www-authenticate").unwrap();
+    let url = challenge.split("resource_metadata=\"").nth(1).unwrap().trim_end_matches('"');
+    let path = url.strip_prefix(&format!("http://{}", server.address)).unwrap();
+    for path in [path, "/.well-known/oauth-protected-resource"] {
+        let (status, answer) = server.send_in_pieces(&format!("GET {path}"), &[], &[b""]).await;
+        assert_eq!(status, 200, "{answer}");
+        let metadata: Value =
+            serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+        assert_eq!(metadata["resource"], format!("http://{}/mcp", server.address));
+        assert_eq!(metadata["bearer_methods_supported"], json!(["header"]));
+        let scopes = metadata["scopes_supported"].as_array().unwrap();
+        assert!(scopes.contains(&json!("things:delete")), "{scopes:?}");
+    }
+    let named = HttpOptions::new().authenticator(tokens()).resource("https://things.test/mcp");
+    let server = start(builder(), named).await;
+    let (_, answer) = server.post(&[], hello()).await;
+    let challenge = header(&answer, "www-authenticate").unwrap();
+    assert!(
+        challenge.contains("\"https://things.test/.well-known/oauth-protected-resource/mcp\""),
+        "{challenge}"
+    );
+}
+
+#[tokio::test]
+async fn operations_know_the_principal_with_and_without_sessions() {
+    let server = authenticated().await;
+    for (token, name) in [("Bearer ada-1", "ada"), ("bearer eve-1", "eve")] {
+        let (headers, body) = stateless("mcp_aql_read", "get_user", json!({}));
+        let all: Vec<_> = headers.into_iter().chain([("Authorization", token)]).collect();
+        let (_, answer) = server.post(&all, body).await;
+        assert_eq!(reply(&answer)["data"], name);
+        let id = server.session_of(token).await;
+        let headers = [("Authorization", token), ("Mcp-Session-Id", &*id)];
+        let (_, answer) =
+            server.post(&headers, call("mcp_aql_read", "get_user", json!({})).to_string()).await;
+        assert_eq!(reply(&answer)["data"], name);
+    }
+}
+
+#[tokio::test]
+async fn a_missing_scope_is_forbidden_and_named() {
+    let server = authenticated().await;
+    let id = server.session_of("Bearer reader").await;
+    let session = [("Authorization", "Bearer reader"), ("Mcp-Session-Id", &*id)];
+    let in_session = call("mcp_aql_delete", "delete_all", json!({})).to_string();
+    let (headers, alone) = stateless("mcp_aql_delete", "delete_all", json!({}));
+    let headers: Vec<_> = headers.into_iter().chain([("Authorization", "Bearer reader")]).collect();
+    for (headers, body) in [(&session[..], in_session), (&headers, alone)] {
+        let (status, answer) = server.post(headers, body).await;
+        assert_eq!(status, 403, "{answer}");
+        let challenge = header(&answer, "www-authenticate").unwrap();
+        assert!(
+            challenge.contains(r#"error="insufficient_scope", scope="things:delete""#),
+            "{challenge}"
+        );
+        assert_eq!(reply(&answer)["error"]["code"], "PERMISSION_DENIED");
+    }
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();
+    let (_, answer) = server.post(&session, list.clone()).await;
+    assert!(answer.contains("mcp_aql_read") && answer.contains("get_user"), "{answer}");
+    assert!(!answer.contains("mcp_aql_delete") && !answer.contains("delete_all"), "{answer}");
+    let id = server.session_of("Bearer ada-1").await;
+    let session = [("Authorization", "Bearer ada-1"), ("Mcp-Session-Id", &*id)];
+    let (_, answer) = server.post(&session, list).await;
+    assert!(answer.contains("mcp_aql_delete") && answer.contains("delete_all"), "{answer}");
+}
+
+#[tokio::test]
+async fn sessions_belong_to_the_principal_that_opened_them() {
+    let server = authenticated().await;
+    let id = server.session_of("Bearer ada-1").await;
+    let body = call("mcp_aql_read", "get_user", json!({})).to_string();
+    for (token, status) in
+        [("Bearer ada-1", 200), ("Bearer ada-2", 200), ("Bearer eve-1", 404), ("Bearer root", 404)]
+    {
+        let headers = [("Authorization", token), ("Mcp-Session-Id", &*id)];
+        assert_eq!(server.post(&headers, &body).await.0, status, "{token}");
+        if status == 404 {
+            for method in ["GET", "DELETE"] {
+                assert_eq!(server.send(method, &headers, "").await.0, 404, "{method}");
+            }
+            let resumed =
+                [headers[0], headers[1], ("Last-Event-ID", "0/0"), ("Accept", "text/event-stream")];
+            assert_eq!(server.send("GET", &resumed, "").await.0, 404);
+        }
+    }
+    let headers = [("Authorization", "Bearer ada-1"), ("Mcp-Session-Id", &*id)];
+    assert_eq!(server.post(&headers, &body).await.0, 200, "another principal has ended it");
+}
+
+#[tokio::test]
+async fn executions_belong_to_the_principal_that_began_them() {
+    let server = authenticated().await;
+    let ask = async |token: &'static str, tool: &'static str, operation: &str, params: Value| {
+        let (headers, body) = stateless(tool, operation, params);
+        let all: Vec<_> = headers.into_iter().chain([("Authorization", token)]).collect();
+        reply(&server.post(&all, body).await.1)
+    };
+    let begun = ask("Bearer ada-1", "mcp_aql_execute", "execute_nothing", json!({})).await;
+    let id = json!({ "execution_id": begun["data"]["execution_id"] });
+    for (token, sees) in [("Bearer ada-2", true), ("Bearer eve-1", false), ("Bearer root", true)] {
+        let found = ask(token, "mcp_aql_read", "get_execution", id.clone()).await;
+        assert_eq!(found["success"], sees, "{token}: {found}");
+        let listed = ask(token, "mcp_aql_read", "list_executions", json!({})).await;
+        let lists = token == "Bearer ada-2";
+        assert_eq!(
+            listed["data"]["items"].as_array().unwrap().len(),
+            usize::from(lists),
+            "{listed}"
+        );
+    }
+    for operation in ["cancel_execution", "retry_execution"] {
+        let refused = ask("Bearer eve-1", "mcp_aql_execute", operation, id.clone()).await;
+        assert_eq!(refused["error"]["code"], "NOT_FOUND_RESOURCE", "{operation}: {refused}");
+    }
+    let cancelled = ask("Bearer root", "mcp_aql_execute", "cancel_execution", id).await;
+    assert_eq!(cancelled["data"]["status"], "cancelled", "{cancelled}");
+}
+
+#[tokio::test]
+async fn confirmation_tokens_belong_to_the_principal_that_received_them() {
+    let server = authenticated().await;
+    let ask = async |token: &'static str, params: Value| {
+        let (headers, body) = stateless("mcp_aql_delete", "delete_all", params);
+        let all: Vec<_> = headers.into_iter().chain([("Authorization", token)]).collect();
+        reply(&server.post(&all, body).await.1)
+    };
+    let asked = ask("Bearer ada-1", json!({})).await;
+    assert_eq!(asked["error"]["code"], "CONFIRMATION_REQUIRED", "{asked}");
+    let confirmation =
+        json!({ "confirmation_token": asked["error"]["details"]["confirmation_token"] });
+    let foreign = ask("Bearer eve-1", confirmation.clone()).await;
+    assert_eq!(foreign["success"], false, "{foreign}");
+    let own = ask("Bearer ada-2", confirmation.clone()).await;
+    assert_eq!(own["data"], "ada", "{own}");
+    let again = ask("Bearer ada-1", confirmation).await;
+    assert_eq!(again["error"]["code"], "TOKEN_ALREADY_USED", "{again}");
+}
+
+#[tokio::test]
+async fn an_authenticator_satisfies_an_adapter_that_requires_a_principal() {
+    let access = Access::new().require_principal(true);
+    let server = start(builder().access(access), HttpOptions::new().authenticator(tokens())).await;
+    let (headers, body) = newest("get_user");
+    let all: Vec<_> = headers.into_iter().chain([("Authorization", "Bearer ada-1")]).collect();
+    let (_, answer) = server.post(&all, body).await;
+    assert_eq!(reply(&answer)["data"], "ada");
+}
+
+#[tokio::test]
+async fn principals_without_sessions_share_no_account() {
+    // REQ-TOK-17
+    let builder = builder().confirmations_per_minute(1);
+    let server = start(builder, HttpOptions::new().authenticator(tokens())).await;
+    for (token, code) in [
+        ("Bearer ada-1", "CONFIRMATION_REQUIRED"),
+        ("Bearer ada-2", "RATE_LIMIT_EXCEEDED"),
+        ("Bearer eve-1", "CONFIRMATION_REQUIRED"),
+        ("Bearer eve-1", "RATE_LIMIT_EXCEEDED"),
+    ] {
+        let (headers, body) = stateless("mcp_aql_delete", "delete_all", json!({}));
+        let all: Vec<_> = headers.into_iter().chain([("Authorization", token)]).collect();
+        let answer = reply(&server.post(&all, body).await.1);
+        assert_eq!(answer["error"]["code"], code, "{token}: {answer}");
+    }
+}
