@@ -29,6 +29,7 @@
 //! | list, search, filter, count resources | [`query`] (feature `query`) |
 //! | change resources | [`UpdateInput`](derive@UpdateInput), [`Update`], [`IfMatch`] |
 //! | report errors | [`OperationError`](derive@OperationError), [`ErrorCode`], [`OrInternal`] |
+//! | know who calls | [`auth`] |
 //! | inspect the call | [`Context`], [`Session`], [`State`], [`Warning`] |
 //! | put an adapter together | [`Adapter::builder`], [`AdapterBuilder`] |
 //! | supervise agents | `safety_loop`, `operator` (feature `safety`) |
@@ -63,7 +64,7 @@ pub use mcp_aql_core::{
     EndpointMode, EndpointProfile, Error, ErrorCode, ExecutionContext, ExecutionOptions, IfMatch,
     Limits, OperationError, OperationResult, Operations, OrInternal, Page, ParamGroup, Policy,
     Result, SemanticCategory, Session, Severity, State, Trust, TrustLevel, Update, UpdateInput,
-    Warning, audit, constraint, encoding, operations, protocol, table, update,
+    Warning, constraint, encoding, operations, protocol, table, update,
 };
 #[cfg(feature = "http")]
 #[doc(inline)]
@@ -111,15 +112,26 @@ pub mod gatekeeper {
     pub use mcp_aql_safety::ByOperator;
 }
 
+/// What happened: the audit log, and the events of calls for observers.
+pub mod audit {
+    #[doc(inline)]
+    pub use mcp_aql_core::audit::*;
+    #[doc(inline)]
+    pub use mcp_aql_core::call_event::{CallEvent, CallOutcome};
+}
+
 /// Who calls: the authenticated caller, and the scopes that it needs.
 pub mod auth {
     #[doc(inline)]
     pub use mcp_aql_core::access::Access;
     #[doc(inline)]
     pub use mcp_aql_core::principal::Principal;
+    #[cfg(feature = "jwt")]
+    #[doc(inline)]
+    pub use mcp_aql_server::auth::{Algorithm, JwtAuthenticator, JwtOptions, KeySource};
     #[cfg(feature = "http")]
     #[doc(inline)]
-    pub use mcp_aql_server::auth::*;
+    pub use mcp_aql_server::auth::{AuthenticationError, Authenticator, StaticTokens};
 }
 
 /// Collection queries: the query language, its executors and the argument types of operations.

@@ -26,6 +26,7 @@ mod gates;
 mod introspection;
 mod leaks;
 mod limits;
+mod observers;
 mod properties;
 mod queries;
 mod request;

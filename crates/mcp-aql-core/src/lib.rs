@@ -23,6 +23,7 @@ pub mod argument;
 pub mod audit;
 pub mod build_error;
 mod call;
+pub mod call_event;
 mod catalog;
 pub mod clock;
 mod concurrency;

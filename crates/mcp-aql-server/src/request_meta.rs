@@ -18,7 +18,7 @@ impl RequestMeta {
     /// Parses a request's `_meta`. Returns `None` if it is not an object, or repeats a member.
     pub(super) fn read(json: Option<&str>) -> Option<Self> {
         let Some(json) = json else { return Some(Self::default()) };
-        let Arguments { members, losses } = read(json).ok()?.ok()?;
+        let Arguments { members, losses, .. } = read(json).ok()?.ok()?;
         losses.is_empty().then_some(Self(members))
     }
 

@@ -253,7 +253,7 @@ impl<'a> ToolArguments<'a> {
     /// # Errors
     /// If the text repeats a member, or contains a number that does not fit into 64 bits.
     pub fn into_members(self, limits: &Limits) -> Result<Map<String, Value>, OperationError> {
-        let Arguments { members, losses } = match self.sent {
+        let Arguments { members, losses, .. } = match self.sent {
             SentArguments::Parsed(arguments) => arguments,
             SentArguments::Indexed(arguments) => parse(arguments.text().as_bytes(), limits)?,
         };

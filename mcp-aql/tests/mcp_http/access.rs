@@ -47,6 +47,20 @@ async fn other_machines_are_served_only_if_configured() {
     }
 }
 
+#[test]
+fn other_machines_are_served_only_with_authentication_or_by_explicit_choice() {
+    let remote = || HttpOptions::new().allow_remote(true).allow_host("tasks.test");
+    let everywhere = "0.0.0.0".parse().unwrap();
+    let refused = remote().check(everywhere).unwrap_err().to_string();
+    assert!(refused.contains("--insecure-anonymous"), "{refused}");
+    let tokens = mcp_aql::auth::StaticTokens::new();
+    for allowed in [remote().insecure_anonymous(true), remote().authenticator(tokens)] {
+        assert!(allowed.check(everywhere).is_ok(), "{allowed:?}");
+    }
+    let unnamed = HttpOptions::new().allow_remote(true).insecure_anonymous(true);
+    assert!(unnamed.check(everywhere).unwrap_err().to_string().contains("--allow-host"));
+}
+
 #[tokio::test]
 async fn media_ranges_cover_the_types_of_mcp() {
     let server = start(builder(), HttpOptions::new()).await;

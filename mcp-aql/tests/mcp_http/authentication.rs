@@ -302,3 +302,59 @@ async fn principals_without_sessions_share_no_account() {
         assert_eq!(answer["error"]["code"], code, "{token}: {answer}");
     }
 }
+
+/// An adapter with this configuration file.
+fn with_file(text: &str) -> Result<Adapter, mcp_aql::BuildError> {
+    let path = std::env::temp_dir().join(format!("mcp-aql-{}.toml", uuid()));
+    std::fs::write(&path, text).unwrap();
+    let adapter = builder().config_file(&path).build();
+    std::fs::remove_file(path).unwrap();
+    adapter
+}
+
+fn uuid() -> String {
+    mcp_aql::Session::new().id().to_owned()
+}
+
+#[tokio::test]
+async fn the_configuration_file_names_tokens_and_scopes() {
+    // echo -n secret | sha256sum
+    let hash = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+    let adapter = with_file(&format!(
+        "[access]\nscope_prefix = 'x'\n[auth]\nresource = 'https://things.test/mcp'\n[[auth.tokens]]\n\
+         sha256 = '{hash}'\nsubject = 'ada'\nscopes = ['x:read']\nclaims = {{ tenant = 'north' }}"
+    ))
+    .unwrap();
+    let options = HttpOptions::new().configured(&adapter).unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = tokio::sync::oneshot::channel();
+    let done = tokio::spawn(async move {
+        let stopped = async { stopped.await.unwrap_or_default() };
+        adapter.serve_listener(listener, options, stopped).await
+    });
+    let server = Server { address, stop, done };
+    let (headers, body) = newest("get_user");
+    let (status, answer) = server.post(&headers, &body).await;
+    assert!(status == 401 && answer.contains("https://things.test/.well-known/"), "{answer}");
+    let all: Vec<_> = headers.into_iter().chain([("Authorization", "Bearer secret")]).collect();
+    assert_eq!(reply(&server.post(&all, body).await.1)["data"], "ada");
+}
+
+#[test]
+fn faults_of_the_table_auth_are_named() {
+    for (table, expected) in [
+        ("[auth]\nresource = 'x'", "no way to authenticate"),
+        ("[auth]\ntokens = []", "no way to authenticate"),
+        ("[[auth.tokens]]\nsha256 = '00'\nsubject = 'a'", "64 hexadecimal digits"),
+        ("[[auth.tokens]]\nsubject = 'a'", "sha256"),
+        ("[auth]\npassword = 'x'", "password"),
+        ("[auth.jwt]\nissuer = 'a'\naudience = 'b'", "keys_url"),
+    ] {
+        let adapter = with_file(table).unwrap();
+        let error = HttpOptions::new().configured(&adapter).unwrap_err().to_string();
+        assert!(error.contains(expected), "{table}: {error}");
+    }
+    let error = with_file("[access]\nscope_prefx = 'x'").unwrap_err().to_string();
+    assert!(error.contains("scope_prefx"), "{error}");
+}

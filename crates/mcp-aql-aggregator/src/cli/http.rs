@@ -25,6 +25,9 @@ pub(crate) struct HttpArgs {
     /// Allow an address that other machines can reach
     #[arg(long, requires = "http")]
     allow_remote: bool,
+    /// Let everybody who reaches the address query the servers
+    #[arg(long, requires = "http")]
+    insecure_anonymous: bool,
 }
 
 impl HttpArgs {
@@ -63,7 +66,9 @@ impl HttpArgs {
     }
 
     fn options(self) -> HttpOptions {
-        let options = HttpOptions::new().allow_remote(self.allow_remote);
+        let options = HttpOptions::new()
+            .allow_remote(self.allow_remote)
+            .insecure_anonymous(self.insecure_anonymous);
         let options = self.allow_host.into_iter().fold(options, HttpOptions::allow_host);
         self.allow_origin.into_iter().fold(options, HttpOptions::allow_origin)
     }

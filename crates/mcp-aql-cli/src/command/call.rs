@@ -173,7 +173,7 @@ fn parameters(params: Option<&str>) -> Result<Map<String, Value>> {
         Some(text) => text.to_owned(),
     };
     match read(&text) {
-        Ok(Ok(Arguments { members, losses })) => complete(members, losses),
+        Ok(Ok(Arguments { members, losses, .. })) => complete(members, losses),
         Ok(Err(_)) => Err(Error::Usage(
             "the parameters must be a JSON object, as in '{\"title\":\"Ship it\"}'".to_owned(),
         )),

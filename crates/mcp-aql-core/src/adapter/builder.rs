@@ -14,6 +14,7 @@ use super::rebuild::build_from;
 use super::{Adapter, Settings};
 use crate::access::Access;
 use crate::audit::AuditSink;
+use crate::call_event::{CallEvent, Observers};
 use crate::clock::TimeSource;
 use crate::concurrency::Concurrency;
 use crate::execution::ExecutionOptions;
@@ -46,6 +47,7 @@ pub struct AdapterBuilder {
     profiles: Vec<EndpointProfile>,
     store: Option<Arc<dyn Store>>,
     audit_sinks: Vec<Arc<dyn AuditSink>>,
+    observers: Observers,
     settings: Settings,
     source: ConfigSource,
 }
@@ -63,6 +65,7 @@ impl AdapterBuilder {
             profiles: vec![EndpointProfile::crude()],
             store: None,
             audit_sinks: Vec::new(),
+            observers: Observers::default(),
             settings: Settings { extensions: available_extensions(), ..Settings::default() },
             source: ConfigSource::default(),
         }
@@ -328,6 +331,38 @@ impl AdapterBuilder {
         self
     }
 
+    /// Calls this function after each call, also after refused ones, and at the end of each execution, for metrics and
+    /// audit logs of your own. The function must return quickly: the reply waits for it. For anything slow, send what
+    /// you need through a channel. An adapter without observers measures nothing.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// use mcp_aql::Adapter;
+    /// use mcp_aql::audit::CallOutcome;
+    /// use serde_json::json;
+    ///
+    /// # fn main() -> mcp_aql::Result<()> {
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let failures = Arc::new(AtomicU64::new(0));
+    /// let counter = Arc::clone(&failures);
+    /// let adapter = Adapter::builder("empty")
+    ///     .observe(move |event| {
+    ///         if event.outcome == CallOutcome::Failed {
+    ///             counter.fetch_add(1, Ordering::Relaxed);
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// adapter.call("delete_everything", json!({})).await;
+    /// assert_eq!(failures.load(Ordering::Relaxed), 1);
+    /// # Ok(()) }) }
+    /// ```
+    pub fn observe(mut self, observer: impl Fn(&CallEvent<'_>) + Send + Sync + 'static) -> Self {
+        self.observers.add(observer);
+        self
+    }
+
     /// Adds an extension. It replaces one of the same type.
     #[doc(hidden)]
     pub fn extension(mut self, extension: impl Extension + 'static) -> Self {
@@ -382,6 +417,7 @@ impl AdapterBuilder {
             profiles: self.profiles,
             store: self.store,
             audit_sinks: self.audit_sinks,
+            observers: self.observers,
             settings: self.settings,
         });
         build_from(parts, &self.source)

@@ -175,7 +175,8 @@ impl Adapter {
     ) -> (Option<usize>, BoxFuture<'static, Reply>) {
         let (operation, scanned) = self.inner.pipeline.read_scanned(arguments, endpoint);
         let inner = Arc::clone(&self.inner);
-        let scope = self.extended(scope);
+        let mut scope = self.extended(scope);
+        scope.request_bytes = Some(arguments.text().len());
         let reply = match scanned {
             Scanned::Valid(place, valid) => {
                 erased(async move { inner.pipeline.handle_valid(place, valid, scope, form).await })

@@ -38,6 +38,10 @@ impl Pipeline {
                 batch.push_not_run(&operation);
                 continue;
             }
+            let observed = self.observe(match &item {
+                Ok(input) => &input.operation,
+                Err(refused) => &refused.operation,
+            });
             let context = Context::of_call(scope.clone(), self.upstream.clone());
             let outcome = match item {
                 Ok(input) => {
@@ -51,6 +55,9 @@ impl Pipeline {
                 warnings.extend(context.take_warnings());
             }
             let reply = self.reply(outcome, introspects, &context, ReplyForm::Plain);
+            if let Some(observed) = observed {
+                observed.replied(&reply, context.scope());
+            }
             if reply.code.is_some_and(|code| HALTING.contains(&code)) {
                 return batch.halt(&operation, &reply, items);
             }

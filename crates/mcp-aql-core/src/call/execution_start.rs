@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::Pipeline;
 use super::admit::AdmittedCall;
+use super::observe::ObservedExecution;
 use super::run::record_usage;
 use super::validate::ValidCall;
 use crate::argument::Argument;
@@ -100,9 +101,11 @@ impl Pipeline {
         let envelope = operation.envelope.clone();
         let concurrency = Arc::clone(&self.concurrency);
         let usage = self.usage.clone();
+        let (observers, spec) = (self.observers.clone(), operation.spec);
         let context = context.clone();
         Box::new(move |execution: ExecutionContext, begin: Begin| {
             let context = context.of_execution(execution.clone());
+            let observed = ObservedExecution::begin(observers, spec, execution.id(), &context);
             let call = Call {
                 arguments: valid.arguments.into_iter(),
                 context: context.clone(),
@@ -122,6 +125,9 @@ impl Pipeline {
                 };
                 let outcome = concurrency.run(category, timeout, &context, start).await;
                 record_usage(usage.as_deref(), &context).await;
+                if let Some(observed) = observed {
+                    observed.ended(&outcome);
+                }
                 outcome
             })
         })

@@ -8,6 +8,7 @@ mod call_log;
 mod decode;
 mod execution_calls;
 mod execution_start;
+mod observe;
 mod permit;
 mod reply;
 mod route;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use mcp_aql_protocol::Limits;
 
 use crate::access::AccessRules;
+use crate::call_event::Observers;
 use crate::catalog::{Catalog, Views};
 use crate::concurrency::ConcurrencyLimit;
 use crate::execution::Executions;
@@ -49,6 +51,8 @@ pub(crate) struct Pipeline {
     pub(crate) concurrency: Arc<ConcurrencyLimit>,
     pub(crate) states: Arc<StateMap>,
     pub(crate) services: Arc<Services>,
+    /// The functions of the author that learn of every call.
+    pub(crate) observers: Observers,
     /// Counts the usage that operations report.
     pub(crate) usage: Option<Arc<dyn UsageRecorder>>,
     /// Stores the limits that wrapped APIs report.
@@ -72,9 +76,10 @@ impl Pipeline {
         &self,
         endpoint: Endpoint,
         arguments: Arguments,
-        scope: CallScope,
+        mut scope: CallScope,
         form: ReplyForm,
     ) -> Reply {
+        scope.request_bytes = arguments.bytes.or(scope.request_bytes);
         match self.decode(arguments) {
             Ok(Request::One(input)) => self.handle_one(input, endpoint, scope, form).await,
             // Boxed, so that the future of a single call stays small.
@@ -92,10 +97,15 @@ impl Pipeline {
         form: ReplyForm,
     ) -> Reply {
         let introspects = introspects(&input.operation);
+        let observed = self.observe(&input.operation);
         let context = Context::of_call(scope, self.upstream.clone());
         let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
         let outcome = self.call(input, endpoint, &context, limits).await;
-        self.reply(outcome, introspects, &context, form)
+        let reply = self.reply(outcome, introspects, &context, form);
+        if let Some(observed) = observed {
+            observed.replied(&reply, context.scope());
+        }
+        reply
     }
 
     /// Takes one operation of a request through the stages between decoding and the reply.

@@ -36,18 +36,38 @@ impl Pipeline {
 
     /// The reply to a request that could not be read.
     pub(crate) fn reply_to_unreadable(&self, error: OperationError, scope: &CallScope) -> Reply {
-        self.failure(self.labelled(error, false, scope), ReplyForm::Plain)
+        let observed = self.observe_with(|| None);
+        let reply = self.failure(self.labelled(error, false, scope), ReplyForm::Plain);
+        if let Some(observed) = observed {
+            observed.replied(&reply, scope);
+        }
+        reply
     }
 
     /// The reply to a request that was not decoded.
     pub(super) fn reply_to_refused(&self, refused: Refused, scope: &CallScope) -> Reply {
         let Refused { operation, error, batch, .. } = refused;
+        let observed = self.observe(&operation);
+        let reply = self.refusal(&operation, error, batch, scope);
+        if let Some(observed) = observed {
+            observed.replied(&reply, scope);
+        }
+        reply
+    }
+
+    fn refusal(
+        &self,
+        operation: &str,
+        error: OperationError,
+        batch: bool,
+        scope: &CallScope,
+    ) -> Reply {
         // The failure of a whole batch has only a code and a message (REQ-BAT-06). The numbers of an
         // exceeded limit take precedence (REQ-ENC-13).
         if batch && error.code() != ErrorCode::ValidationPayloadTooLarge {
             return self.failure(error.without_details(), ReplyForm::Plain);
         }
-        self.failure(self.labelled(error, introspects(&operation), scope), ReplyForm::Plain)
+        self.failure(self.labelled(error, introspects(operation), scope), ReplyForm::Plain)
     }
 
     /// Limits the size of a reply including its warnings (REQ-ENC-09). The error states that the operation

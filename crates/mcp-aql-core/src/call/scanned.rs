@@ -86,6 +86,7 @@ impl Pipeline {
             return self.reply_to_unreadable(error, &scope);
         };
         let operation = &entry.operation;
+        let observed = self.observe_with(|| Some(&**operation));
         let context = Context::of_call(scope, self.upstream.clone());
         let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
         let log = CallLog::new(operation, context.scope());
@@ -95,6 +96,10 @@ impl Pipeline {
             self.admit_and_run(call, &context, limits).await
         });
         let outcome = log.record(stages, context.scope()).await;
-        self.reply(outcome, introspects(operation.spec.name), &context, form)
+        let reply = self.reply(outcome, introspects(operation.spec.name), &context, form);
+        if let Some(observed) = observed {
+            observed.replied(&reply, context.scope());
+        }
+        reply
     }
 }

@@ -42,6 +42,7 @@ fn process(store: &Arc<MemoryStore>, time: &TimeSource) -> Executions {
 fn new<'a>(process: &Executions, operation: &'a str) -> NewExecution<'a> {
     NewExecution {
         operation,
+        principal: None,
         session: None,
         slot: process.slot(None).unwrap(),
         params: Some(Map::new()),

@@ -72,6 +72,8 @@ pub struct CallScope {
     pub progress: Option<Arc<dyn ProgressSink>>,
     /// The client's name for this request in `_meta`: a label for logs, never an identity (REQ-SES-05).
     pub client_request_id: Option<String>,
+    /// The size of the request in bytes, if the transport knows its text.
+    pub request_bytes: Option<usize>,
     /// Values of the transport or the embedding program, which [`Context::extension`] returns, one of each type. Over
     /// HTTP these are the extensions of the request.
     pub extensions: Extensions,
@@ -138,8 +140,15 @@ impl Context {
 
     /// The context of this call in the background as an execution. Its caller no longer waits.
     pub(crate) fn of_execution(&self, execution: ExecutionContext) -> Self {
-        let CallScope { session, client_request_id, extensions, .. } = self.scope().clone();
-        let scope = CallScope { session, client_request_id, extensions, ..CallScope::default() };
+        let CallScope { session, client_request_id, request_bytes, extensions, .. } =
+            self.scope().clone();
+        let scope = CallScope {
+            session,
+            client_request_id,
+            request_bytes,
+            extensions,
+            ..CallScope::default()
+        };
         Self::with(self.operation, scope, Some(execution), self.call.upstream.clone())
     }
 

@@ -40,6 +40,11 @@ impl Payload {
         Self { text, form: ReplyForm::Quoted }
     }
 
+    /// The size of the text in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
     /// The form of the text.
     pub(crate) fn form(&self) -> ReplyForm {
         self.form

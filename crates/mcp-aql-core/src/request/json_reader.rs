@@ -21,11 +21,13 @@ pub struct Arguments {
     pub members: Map<String, Value>,
     /// The values that could not be kept as they were sent. The request or the item of a batch is refused.
     pub losses: Vec<Loss>,
+    /// The size of the text in bytes, if there was one.
+    pub bytes: Option<usize>,
 }
 
 impl From<Map<String, Value>> for Arguments {
     fn from(members: Map<String, Value>) -> Self {
-        Self { members, losses: Vec::new() }
+        Self { members, ..Self::default() }
     }
 }
 
@@ -44,7 +46,9 @@ const MAX_LOSSES: usize = 1;
 /// Reads an object. `Ok(Err(…))` holds a value that is not an object.
 pub fn read(text: &str) -> serde_json::Result<Result<Arguments, Value>> {
     Ok(match read_value(text, None)? {
-        (Value::Object(members), losses) => Ok(Arguments { members, losses }),
+        (Value::Object(members), losses) => {
+            Ok(Arguments { members, losses, bytes: Some(text.len()) })
+        }
         (other, _) => Err(other),
     })
 }

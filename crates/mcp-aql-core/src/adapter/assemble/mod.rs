@@ -137,6 +137,7 @@ fn pipeline(
         executions: Executions::new(Arc::clone(&services), parts.name.clone(), executions),
         concurrency: Arc::new(concurrency_limit(settings)),
         states: Arc::clone(&parts.states),
+        observers: parts.observers.clone(),
         services,
         usage: added.usage.take(),
         upstream: added.upstream.take(),

@@ -1,0 +1,105 @@
+//! What observers learn about calls.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_aql_protocol::{ErrorCode, SemanticCategory};
+
+use crate::operation::CallScope;
+
+/// A call that has been answered, or an execution that has ended, for metrics and audit logs of your own. Pass a function
+/// to [`AdapterBuilder::observe`](crate::AdapterBuilder::observe).
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct CallEvent<'a> {
+    /// The name of the operation. `None` for a request that could not be read, and for an unknown operation, whose
+    /// name is the caller's text.
+    pub operation: Option<&'a str>,
+    /// The category of the operation.
+    pub category: Option<SemanticCategory>,
+    /// What became of the call.
+    pub outcome: CallOutcome,
+    /// The code of the error; `None` for a success.
+    pub code: Option<ErrorCode>,
+    /// The time from the decoded request to the written reply, or the time that an execution ran.
+    pub duration: Duration,
+    /// The size of the request that contained the call, in bytes. `None` if the transport passed no text.
+    pub request_bytes: Option<usize>,
+    /// The size of the reply to this call, or of the result of an execution, in bytes of JSON text.
+    pub reply_bytes: usize,
+    /// The id of the execution that has ended; `None` for a call.
+    pub execution_id: Option<&'a str>,
+    /// The session, the principal among the extensions, and the other properties of the caller.
+    pub scope: &'a CallScope,
+}
+
+/// What became of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CallOutcome {
+    /// The operation returned its result. For a call that begins an execution, the execution has begun.
+    Succeeded,
+    /// Somebody must confirm the call before it runs.
+    AwaitsConfirmation,
+    /// The call was refused, or the operation failed.
+    Failed,
+    /// The caller gave up, or the execution was cancelled.
+    Cancelled,
+}
+
+impl CallOutcome {
+    /// The outcome in lower case, for labels of metrics: `succeeded`, `awaits_confirmation`, `failed` or `cancelled`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::AwaitsConfirmation => "awaits_confirmation",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The outcome of a call with this code whose caller may have given up.
+    pub(crate) fn of(code: Option<ErrorCode>, is_cancelled: bool) -> Self {
+        match code {
+            None => Self::Succeeded,
+            Some(ErrorCode::ConfirmationRequired | ErrorCode::RateLimitQuotaPause) => {
+                Self::AwaitsConfirmation
+            }
+            Some(_) if is_cancelled => Self::Cancelled,
+            Some(_) => Self::Failed,
+        }
+    }
+}
+
+/// The functions that observe the calls of an adapter.
+#[derive(Clone, Default)]
+pub(crate) struct Observers(Vec<Arc<Observer>>);
+
+type Observer = dyn Fn(&CallEvent<'_>) + Send + Sync;
+
+impl Observers {
+    pub(crate) fn add(&mut self, observer: impl Fn(&CallEvent<'_>) + Send + Sync + 'static) {
+        self.0.push(Arc::new(observer));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Tells all observers. One that panics does not affect the call.
+    pub(crate) fn tell(&self, event: &CallEvent<'_>) {
+        for observer in &self.0 {
+            let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| observer(event)));
+            if told.is_err() {
+                tracing::error!(operation = event.operation, "an observer of calls panicked");
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Observers {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Observers").field(&self.0.len()).finish()
+    }
+}
