@@ -37,6 +37,7 @@ chapters! {
     concurrency: "src/concurrency.md",
     configuration: "src/configuration.md",
     command_line: "src/command-line.md",
+    authentication: "src/authentication.md",
     embedding: "src/embedding.md",
     robustness: "src/robustness.md",
     testing: "src/testing.md",

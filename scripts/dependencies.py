@@ -23,7 +23,7 @@ USED_UNSEEN = {"schemars"}
 OWN = "mcp-aql"
 # The maximum number of further crates that the default features may add to those of an rmcp server on standard input
 # and output.
-MAX_ADDED = 29
+MAX_ADDED = 30
 
 
 def sources(package):

@@ -48,15 +48,14 @@ pub const fn is_public_name(name: &str) -> bool {
 ///
 /// Source: RFC 6749 §3.3.
 pub const fn is_scope(scope: &str) -> bool {
-    let bytes = scope.as_bytes();
-    let mut index = 0;
-    while index < bytes.len() {
-        if !matches!(bytes[index], b'!' | b'#'..=b'[' | b']'..=b'~') {
+    let mut rest = scope.as_bytes();
+    while let [first, others @ ..] = rest {
+        if !matches!(first, b'!' | b'#'..=b'[' | b']'..=b'~') {
             return false;
         }
-        index += 1;
+        rest = others;
     }
-    !bytes.is_empty()
+    !scope.is_empty()
 }
 
 /// The maximum length of a name that is compared, in bytes. Comparing takes quadratic time, and clients choose the name.

@@ -1,7 +1,5 @@
 //! Reads the options of an attribute one by one, so that an error in one of them hides none of the others.
 
-use std::ops::RangeInclusive;
-
 use darling::FromMeta;
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
@@ -15,7 +13,6 @@ use syn::{Attribute, Expr, Ident, LitStr, MacroDelimiter, Meta, MetaList, MetaNa
 
 use super::concat::evaluate;
 use super::json::Json;
-use super::values::Whole;
 use super::{fault, names, no_comma, text_literal};
 
 /// The options that an attribute accepts.
@@ -231,29 +228,6 @@ impl Options {
         let index = self.items.iter().position(|(key, _)| key == name)?;
         let (_, meta) = self.items.swap_remove(index);
         errors.handle(SpannedValue::from_meta(&meta))
-    }
-
-    /// Removes and returns a number of seconds in this range.
-    pub(crate) fn take_seconds(
-        &mut self,
-        name: &str,
-        range: RangeInclusive<u32>,
-        errors: &mut Accumulator,
-    ) -> Option<u32> {
-        let seconds = self.take::<Whole>(name, errors)?;
-        let known = u32::try_from(seconds.0).ok().filter(|it| range.contains(it));
-        if known.is_none() {
-            errors.push(fault(
-                seconds.span(),
-                format_args!(
-                    "`{name}` is {}: write a number from {} to {}, or leave it out",
-                    seconds.0,
-                    range.start(),
-                    range.end()
-                ),
-            ));
-        }
-        known
     }
 
     /// Removes and returns the values of a JSON option.

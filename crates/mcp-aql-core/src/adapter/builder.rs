@@ -12,14 +12,12 @@ use super::config::ConfigSource;
 use super::parts::Parts;
 use super::rebuild::build_from;
 use super::{Adapter, Settings};
-use crate::access::Access;
 use crate::audit::AuditSink;
-use crate::call_event::{CallEvent, Observers};
+use crate::call_event::Observers;
 use crate::clock::TimeSource;
 use crate::concurrency::Concurrency;
 use crate::execution::ExecutionOptions;
 use crate::extension::Extension;
-use crate::gatekeeper::{self, Policy, Trust};
 use crate::operation::{
     DynamicOperation, Handler, Operation, OperationEntry, OperationSpec, Operations, StateMap,
 };
@@ -46,9 +44,9 @@ pub struct AdapterBuilder {
     problems: Vec<String>,
     profiles: Vec<EndpointProfile>,
     store: Option<Arc<dyn Store>>,
-    audit_sinks: Vec<Arc<dyn AuditSink>>,
-    observers: Observers,
-    settings: Settings,
+    pub(super) audit_sinks: Vec<Arc<dyn AuditSink>>,
+    pub(super) observers: Observers,
+    pub(super) settings: Settings,
     source: ConfigSource,
 }
 
@@ -261,105 +259,6 @@ impl AdapterBuilder {
     /// Sets the options of executions, which are calls of operations with a lifecycle.
     pub fn executions(mut self, options: ExecutionOptions) -> Self {
         self.settings.executions = options;
-        self
-    }
-
-    /// Sets the scopes that authenticated callers need.
-    pub fn access(mut self, access: Access) -> Self {
-        self.settings.access = access;
-        self
-    }
-
-    /// Adds a rule of the gatekeeper. Rules of the configuration file are added to these (REQ-GATE-04,
-    /// REQ-GATE-05).
-    pub fn policy(mut self, policy: Policy) -> Self {
-        self.settings.gate.policies.push(policy);
-        self
-    }
-
-    /// Sets the trust level of the adapter, which activates the matrix of trust and danger. Without it,
-    /// calls of operations that are `destructive` or more dangerous require confirmation (REQ-DNG-06,
-    /// REQ-DNG-13).
-    pub fn trust(mut self, trust: Trust) -> Self {
-        self.settings.gate.trust = Some(trust);
-        self
-    }
-
-    /// Sets the lifetime of a confirmation token: 1 second to 15 minutes, and at most 5 minutes for
-    /// `forbidden` operations. Default: 5 minutes, and 2 minutes for `forbidden` operations (REQ-TOK-08).
-    pub fn confirmation_ttl(mut self, ttl: Duration) -> Self {
-        self.settings.gate.confirmation_ttl = Some(gatekeeper::delta(ttl));
-        self
-    }
-
-    /// Sets how long a confirmation token is still accepted after its expiry, to allow for clock
-    /// differences: up to 300 seconds. Default: 30 seconds. Zero disables the tolerance (REQ-TOK-09).
-    pub fn clock_skew_tolerance(mut self, tolerance: Duration) -> Self {
-        self.settings.gate.skew = gatekeeper::delta(tolerance);
-        self
-    }
-
-    /// Sets the maximum number of confirmation tokens per session and minute. A session may send a quarter
-    /// as many invalid tokens. Further calls fail with `RATE_LIMIT_EXCEEDED`. Default: 120 (REQ-TOK-17).
-    pub fn confirmations_per_minute(mut self, count: usize) -> Self {
-        self.settings.gate.per_minute = count;
-        self
-    }
-
-    /// Appends the audit log to this file, which is created if it does not exist.
-    pub fn audit_log(mut self, path: impl Into<PathBuf>) -> Self {
-        self.settings.audit_log = Some(path.into());
-        self
-    }
-
-    /// Sets whether the store keeps the audit log too. Entries are kept for ever, unless
-    /// [`audit_retention`](Self::audit_retention) sets a time. A store in memory grows with the log.
-    pub fn audit_in_store(mut self, on: bool) -> Self {
-        self.settings.audit_in_store = on;
-        self
-    }
-
-    /// Sets how long the store keeps an entry of the audit log. Default: for ever (REQ-GATE-09).
-    pub fn audit_retention(mut self, keep: Duration) -> Self {
-        self.settings.audit_retention = Some(gatekeeper::delta(keep));
-        self
-    }
-
-    /// Sends the lines of the audit log to this sink, in addition to `tracing`.
-    pub fn audit_sink(mut self, sink: impl AuditSink) -> Self {
-        self.audit_sinks.push(Arc::new(sink));
-        self
-    }
-
-    /// Calls this function after each call, also after refused ones, and at the end of each execution, for metrics and
-    /// audit logs of your own. The function must return quickly: the reply waits for it. For anything slow, send what
-    /// you need through a channel. An adapter without observers measures nothing.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use std::sync::atomic::{AtomicU64, Ordering};
-    ///
-    /// use mcp_aql::Adapter;
-    /// use mcp_aql::audit::CallOutcome;
-    /// use serde_json::json;
-    ///
-    /// # fn main() -> mcp_aql::Result<()> {
-    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
-    /// let failures = Arc::new(AtomicU64::new(0));
-    /// let counter = Arc::clone(&failures);
-    /// let adapter = Adapter::builder("empty")
-    ///     .observe(move |event| {
-    ///         if event.outcome == CallOutcome::Failed {
-    ///             counter.fetch_add(1, Ordering::Relaxed);
-    ///         }
-    ///     })
-    ///     .build()?;
-    /// adapter.call("delete_everything", json!({})).await;
-    /// assert_eq!(failures.load(Ordering::Relaxed), 1);
-    /// # Ok(()) }) }
-    /// ```
-    pub fn observe(mut self, observer: impl Fn(&CallEvent<'_>) + Send + Sync + 'static) -> Self {
-        self.observers.add(observer);
         self
     }
 

@@ -2,6 +2,7 @@
 
 mod assemble;
 mod builder;
+mod builder_gates;
 mod command_line;
 mod config;
 mod internals;

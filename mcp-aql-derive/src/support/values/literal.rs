@@ -1,10 +1,14 @@
 //! Numbers, and lists of literals.
 
+use std::ops::RangeInclusive;
+
 use darling::FromMeta;
+use darling::error::Accumulator;
 use syn::Meta;
 
 use super::super::fault;
 use super::super::json::{Json, Number, Value};
+use super::super::options::Options;
 use super::{Form, key};
 
 /// A length: an integer of at least zero.
@@ -37,6 +41,31 @@ impl FromMeta for Whole {
             Json { value: Value::Number(Number::Int(number)), .. } => Ok(Self(number)),
             _ => Err(FORM.wanted(meta)),
         }
+    }
+}
+
+impl Options {
+    /// Removes and returns a number of seconds in this range.
+    pub(crate) fn take_seconds(
+        &mut self,
+        name: &str,
+        range: RangeInclusive<u32>,
+        errors: &mut Accumulator,
+    ) -> Option<u32> {
+        let seconds = self.take::<Whole>(name, errors)?;
+        let known = u32::try_from(seconds.0).ok().filter(|it| range.contains(it));
+        if known.is_none() {
+            errors.push(fault(
+                seconds.span(),
+                format_args!(
+                    "`{name}` is {}: write a number from {} to {}, or leave it out",
+                    seconds.0,
+                    range.start(),
+                    range.end()
+                ),
+            ));
+        }
+        known
     }
 }
 

@@ -10,7 +10,7 @@ use syn::spanned::Spanned as _;
 use syn::{Expr, ExprMacro, Meta, Path};
 
 pub(crate) use self::deprecated::Deprecated;
-pub(crate) use self::literal::{Choices, Length, Limit, Whole};
+pub(crate) use self::literal::{Choices, Length, Limit};
 pub(crate) use self::text::{Text, Texts, Word, Words};
 pub(crate) use self::vocabulary::{Category, FormatName, Level};
 use super::json::Json;

@@ -89,9 +89,7 @@ pub(super) fn render(
         batch: settings.batch,
         pagination: has_parameter("first"),
         etags: has_parameter("if_match"),
-        further: composite_capabilities(registry)
-            .chain(capabilities.iter().map(|(name, value)| (name.clone(), value.clone())))
-            .collect(),
+        further: composite_capabilities(registry).chain(capabilities.clone()).collect(),
     });
     let listed = |entry: &Arc<Entry>| {
         let spec = &entry.operation.spec;
