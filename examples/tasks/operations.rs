@@ -1,5 +1,6 @@
 //! The operations on tasks.
 
+use mcp_aql::gatekeeper::Preview;
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::SqlRecord;
 use mcp_aql::query::{RelationshipGraph, SelectedFields};
@@ -21,6 +22,17 @@ impl Tasks {
     /// Creates the operations of a store.
     pub(crate) fn new(store: TaskStore) -> Self {
         Self { store }
+    }
+
+    /// Counts the tasks that would be deleted. If they are others when the confirmed call arrives, the user is asked again.
+    async fn preview_done(&self) -> Result<Preview, TaskError> {
+        let done = self.store.done().await?;
+        let tasks = if done.len() == 1 {
+            "1 task that is"
+        } else {
+            &format!("{} tasks that are", done.len())
+        };
+        Ok(Preview::new(format!("Delete {tasks} done?")).of_state(&done))
     }
 }
 
@@ -168,6 +180,7 @@ impl Tasks {
             reasons = ["Every task that is done is removed, with its links"],
             confirmation_message = "Delete all tasks that are done?",
         ),
+        preview = preview_done,
     )]
     async fn delete_done_tasks(&self) -> Result<DeletedMany, TaskError> {
         Ok(DeletedMany { deleted: self.store.delete_done().await? })

@@ -107,6 +107,8 @@ pub mod gatekeeper {
         Certification, Condition, Permission, Policy, Trust, TrustChange, TrustError,
         ValidationReport,
     };
+    #[doc(inline)]
+    pub use mcp_aql_core::operation::Preview;
     #[cfg(feature = "safety")]
     #[doc(inline)]
     pub use mcp_aql_safety::ByOperator;

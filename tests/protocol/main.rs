@@ -27,6 +27,7 @@ mod introspection;
 mod leaks;
 mod limits;
 mod observers;
+mod preview;
 mod properties;
 mod queries;
 mod request;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// A parameter of the call: its name and, unless it was left out, its value.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Argument {
     /// The name of the parameter.
     pub name: &'static str,

@@ -98,8 +98,9 @@ pub mod protocol {
 pub mod table {
     pub use crate::error::IntoOperationError;
     pub use crate::operation::{
-        Call, DataKey, DynamicOperation, DynamicParameter, ExampleSpec, Operation, OperationEntry,
-        OperationReturn, OperationSpec, Operations, Outcome, ParamGroup, ParameterEntry,
+        Call, DataKey, DynamicOperation, DynamicParameter, ExampleSpec, IntoPreview, Operation,
+        OperationEntry, OperationReturn, OperationSpec, Operations, Outcome, ParamGroup,
+        ParameterEntry,
     };
     pub use crate::spec::{
         DangerSpec, DefaultSpec, InputFieldSpec, InputSpec, LifecycleSpec, MapValueSpec, Merge,

@@ -104,6 +104,11 @@ impl TaskStore {
         self.writer.write(rows::delete_done).await
     }
 
+    /// Returns the numbers of all tasks that are done.
+    pub(crate) async fn done(&self) -> Result<Vec<i64>, TaskError> {
+        self.readers.read(rows::done).await
+    }
+
     /// Returns the number of tasks.
     pub(crate) async fn count(&self) -> Result<u32, TaskError> {
         self.readers.read(rows::count).await

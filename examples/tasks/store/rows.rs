@@ -111,6 +111,14 @@ pub(super) fn delete_done(connection: &Connection) -> Result<u32, TaskError> {
     Ok(u32::try_from(deleted).unwrap_or(u32::MAX))
 }
 
+/// Returns the numbers of all tasks that are done.
+pub(super) fn done(connection: &Connection) -> Result<Vec<i64>, TaskError> {
+    let mut done = connection
+        .prepare_cached("SELECT number FROM task WHERE status = 'done' ORDER BY number")?;
+    let numbers = done.query_map([], |row| row.get(0))?.collect::<Result<_, _>>();
+    Ok(numbers?)
+}
+
 pub(super) fn count(connection: &Connection) -> Result<u32, TaskError> {
     let mut count = connection.prepare_cached("SELECT count(*) FROM task")?;
     Ok(count.query_row([], |row| row.get(0))?)

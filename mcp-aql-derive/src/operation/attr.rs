@@ -13,7 +13,7 @@ use syn::{Attribute, Expr, ExprLit, Lit, Meta, Path};
 use super::danger_attr::{self, Danger};
 use super::lifecycle_attr::{self, Lifecycle};
 use crate::support::options::{Grammar, Hint, JsonOption, Options, is_called};
-use crate::support::values::{Category, CratePath, Deprecated, Text};
+use crate::support::values::{Category, CratePath, Deprecated, FunctionPath, Text};
 use crate::support::{attribute_of, fault, strip};
 
 /// The values that `timeout_seconds` may have: up to one day.
@@ -29,6 +29,7 @@ const GRAMMAR: Grammar = Grammar {
         "rationale",
         "wrap",
         "danger",
+        "preview",
         "lifecycle",
         "timeout_seconds",
         "scope",
@@ -71,6 +72,8 @@ pub(crate) struct OperationAttr {
     pub(crate) rationale: Option<SpannedValue<Text>>,
     pub(crate) wrap: Option<SpannedValue<Wrap>>,
     pub(crate) danger: Option<Danger>,
+    /// The function that looks at a call before it is confirmed.
+    pub(crate) preview: Option<Path>,
     pub(crate) lifecycle: Option<Lifecycle>,
     pub(crate) timeout_seconds: Option<u32>,
     pub(crate) scope: Option<SpannedValue<Text>>,
@@ -177,6 +180,7 @@ impl OperationAttr {
             rationale: options.take("rationale", errors),
             wrap: options.take("wrap", errors),
             danger: options.take("danger", errors).map(SpannedValue::into_inner),
+            preview: options.take::<FunctionPath>("preview", errors).map(|it| it.into_inner().0),
             lifecycle: options.take("lifecycle", errors).map(SpannedValue::into_inner),
             timeout_seconds: options.take_seconds("timeout_seconds", TIMEOUT_SECONDS, errors),
             scope: options.take("scope", errors),

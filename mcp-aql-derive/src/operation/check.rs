@@ -36,6 +36,7 @@ pub(crate) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     replacements_are_there(operation, errors);
     query_check::run(operation, errors);
     danger_check::run(operation, errors);
+    preview(operation, errors);
     lifecycle_check::run(operation, errors);
     example::check(operation, errors);
 }
@@ -120,6 +121,21 @@ fn endpoint(operation: &OperationModel<'_>, errors: &mut Accumulator) {
                 "endpoint family `{}` is not snake_case: write `{}`",
                 endpoint.0,
                 names::to_snake_case(&endpoint.0)
+            ),
+        ));
+    }
+}
+
+/// Rejects a preview of an operation whose arguments exist only when it runs.
+fn preview(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    let Some(preview) = &operation.preview else { return };
+    let has_execution = operation.executions().next().is_some();
+    if has_execution || operation.queries().next().is_some() {
+        let what = if has_execution { "an `ExecutionContext`" } else { "a query" };
+        errors.push(fault(
+            preview.span(),
+            format_args!(
+                "`preview` runs before the operation, which takes {what}, and must take the same arguments: leave it out"
             ),
         ));
     }

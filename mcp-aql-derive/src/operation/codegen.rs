@@ -2,7 +2,7 @@
 
 use mcp_aql_protocol::SemanticCategory;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens as _, format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, ItemFn, ItemImpl, Type, Visibility};
@@ -168,7 +168,15 @@ pub(crate) fn method(
 ) -> TokenStream {
     let table = table(model, runtime);
     let closure = closure(model, checks, runtime);
-    quote!(#runtime::table::OperationEntry::new(#table, #closure))
+    let Some(preview) = preview(model, runtime) else {
+        return quote!(#runtime::table::OperationEntry::new(#table, #closure));
+    };
+    // The type of the receiver cannot be inferred before a method is called.
+    let receiver = match model.site {
+        Site::Free => quote!(()),
+        Site::Method | Site::Associated => quote!(Self),
+    };
+    quote!(#runtime::table::OperationEntry::<#receiver>::new(#table, #closure) #preview)
 }
 
 /// Generates the name, which may be a constant.
@@ -235,33 +243,61 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
     }
 }
 
-/// Generates the closure that decodes the arguments in the table's order and calls the function with them.
+/// The parts of a closure that decodes the arguments in the table's order.
+struct Decoding {
+    span: Span,
+    receiver: TokenStream,
+    mutable: Option<TokenStream>,
+    names: Vec<Ident>,
+    values: Vec<TokenStream>,
+}
+
+impl Decoding {
+    fn new(model: &OperationModel<'_>) -> Self {
+        // Errors about the future as a whole, for example one that is not `Send`, appear under the function's name.
+        let span = Span::mixed_site().located_at(model.ident.span());
+        let arguments = model.arguments.iter();
+        let names =
+            (0..arguments.len()).map(|index| format_ident!("__arg{index}", span = span)).collect();
+        let values = arguments.clone().map(|argument| respan_call(decode(argument), span));
+        let takes_values = arguments.clone().any(|argument| {
+            !matches!(
+                argument,
+                Argument::State(_)
+                    | Argument::Context
+                    | Argument::Execution(_)
+                    | Argument::Claim(..)
+            )
+        });
+        let receiver = match model.site {
+            Site::Free => quote_spanned!(span=> ()),
+            Site::Method => quote_spanned!(span=> __receiver),
+            Site::Associated => quote_spanned!(span=> _),
+        };
+        let mutable = takes_values.then(|| quote!(mut));
+        Self { span, receiver, mutable, names, values: values.collect() }
+    }
+
+    /// Generates the path by which the closure calls a function.
+    fn function(&self, model: &OperationModel<'_>, path: &impl ToTokens) -> TokenStream {
+        let span = self.span;
+        match model.site {
+            Site::Free => path.to_token_stream(),
+            Site::Method => quote_spanned!(span=> __receiver.#path),
+            Site::Associated => quote_spanned!(span=> Self::#path),
+        }
+    }
+}
+
+/// Generates the closure that decodes the arguments and calls the function with them.
 fn closure(
     model: &OperationModel<'_>,
     checks: &[TokenStream],
     runtime: &RuntimePath,
 ) -> TokenStream {
-    // Errors about the future as a whole, for example one that is not `Send`, appear under the function's name.
-    let span = Span::mixed_site().located_at(model.ident.span());
-    let arguments = model.arguments.iter();
-    let names: Vec<_> =
-        (0..arguments.len()).map(|index| format_ident!("__arg{index}", span = span)).collect();
-    let values = arguments.clone().map(|argument| respan_call(decode(argument), span));
-    let takes_values = arguments.clone().any(|argument| {
-        !matches!(
-            argument,
-            Argument::State(_) | Argument::Context | Argument::Execution(_) | Argument::Claim(..)
-        )
-    });
-    let mutable = takes_values.then(|| quote!(mut));
-    let ident = model.ident;
-    let (receiver, function) = match model.site {
-        Site::Free => (quote_spanned!(span=> ()), ident.to_token_stream()),
-        Site::Method => {
-            (quote_spanned!(span=> __receiver), quote_spanned!(span=> __receiver.#ident))
-        }
-        Site::Associated => (quote_spanned!(span=> _), quote_spanned!(span=> Self::#ident)),
-    };
+    let decoding = Decoding::new(model);
+    let function = decoding.function(model, model.ident);
+    let Decoding { span, receiver, mutable, names, values } = decoding;
     let wait = model.signature.asyncness.map(|_| quote_spanned!(span=> .await));
     let returned = quote_spanned!(span=> #function(#(#names),*)#wait);
     // The turbofish lets rustc report a missing trait at the return type, once.
@@ -281,6 +317,26 @@ fn closure(
             })
         }
     }
+}
+
+/// Generates `.preview(closure)` with the function that looks at a call before it is confirmed.
+fn preview(model: &OperationModel<'_>, runtime: &RuntimePath) -> Option<TokenStream> {
+    let path = model.preview.as_ref()?;
+    let decoding = Decoding::new(model);
+    let function = match path.get_ident() {
+        Some(_) => decoding.function(model, path),
+        None => path.to_token_stream(),
+    };
+    let Decoding { span: _, receiver, mutable, names, values } = decoding;
+    let span = Span::mixed_site().located_at(path.span());
+    Some(quote_spanned! {span=>
+        .preview(|#receiver, #mutable __call: #runtime::table::Call| {
+            ::std::boxed::Box::pin(async move {
+                #(let #names = #values;)*
+                #runtime::table::IntoPreview::into_preview(#function(#(#names),*).await)
+            })
+        })
+    })
 }
 
 /// Generates the expression that decodes an argument from `__call`.

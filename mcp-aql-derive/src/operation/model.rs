@@ -7,7 +7,7 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
-use syn::{Attribute, Expr, Signature, Type};
+use syn::{Attribute, Expr, Path, Signature, Type};
 
 use super::args::{self, Argument, Input};
 use super::attr::{NameOption, OperationAttr, Wrap};
@@ -39,6 +39,7 @@ pub(crate) struct OperationModel<'a> {
     pub(crate) rationale: Option<SpannedValue<Text>>,
     pub(crate) wrap: Option<SpannedValue<Wrap>>,
     pub(crate) danger: Option<Danger>,
+    pub(crate) preview: Option<Path>,
     pub(crate) lifecycle: Option<Lifecycle>,
     pub(crate) timeout_seconds: Option<u32>,
     pub(crate) scope: Option<SpannedValue<Text>>,
@@ -97,6 +98,7 @@ impl<'a> OperationModel<'a> {
             rationale: attr.rationale,
             wrap: attr.wrap,
             danger: attr.danger,
+            preview: attr.preview,
             lifecycle: attr.lifecycle,
             timeout_seconds: attr.timeout_seconds,
             scope: attr.scope,

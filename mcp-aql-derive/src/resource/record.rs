@@ -179,11 +179,6 @@ fn version(
         return (
             quote!(#records::NoVersion),
             quote! {
-                fn expected_version(
-                    _: #runtime::__private::serde_json::Value,
-                ) -> ::core::result::Result<#records::NoVersion, #runtime::OperationError> {
-                    ::core::result::Result::Ok(#records::NoVersion)
-                }
                 fn check_version(&self, _: &#records::NoVersion) -> #result {
                     ::core::result::Result::Ok(())
                 }
@@ -198,13 +193,6 @@ fn version(
     (
         quote!(#runtime::IfMatch<#ty>),
         quote! {
-            fn expected_version(
-                __value: #runtime::__private::serde_json::Value,
-            ) -> ::core::result::Result<#runtime::IfMatch<#ty>, #runtime::OperationError> {
-                #runtime::__private::serde_json::from_value(__value)
-                    .map(#runtime::IfMatch::new)
-                    .map_err(#runtime::OperationError::internal)
-            }
             fn check_version(&self, __expected: &#runtime::IfMatch<#ty>) -> #result {
                 __expected.check(&self.#ident)
             }

@@ -34,6 +34,7 @@ impl Pipeline {
             permission: &operation.permission,
             arguments: &call.valid.arguments,
             shapes: &self.catalog.shapes,
+            states: &self.states,
             // A retry makes another call, whose gates need the tokens.
             credentials: match operation.handler {
                 Handler::Execution(ExecutionCall::Retry) => &none,

@@ -67,7 +67,7 @@ impl CallTokens {
         request: GateRequest<'_>,
     ) -> Result<(String, DateTime<Utc>), OperationError> {
         let hash = params_hash::params_hash(request.arguments);
-        let scope = request.scope(TokenKind::QuotaContinue, &hash);
+        let scope = request.scope(TokenKind::QuotaContinue, &hash, None);
         let issued = self.issue(request, scope, CONTINUE_VALIDITY).await?;
         Ok((issued.token, issued.expires_at))
     }
@@ -79,7 +79,7 @@ impl CallTokens {
         token: &str,
     ) -> Result<TokenClaim, OperationError> {
         let hash = params_hash::params_hash(request.arguments);
-        self.claim(request, token, request.scope(TokenKind::QuotaContinue, &hash)).await
+        self.claim(request, token, request.scope(TokenKind::QuotaContinue, &hash, None)).await
     }
 
     /// Claims a token: if it is valid, the claim holds the change that consumes it (REQ-TOK-07). Every token,

@@ -1,5 +1,7 @@
 //! A call at the gates.
 
+use std::sync::Arc;
+
 use mcp_aql_protocol::DangerLevel;
 
 use super::permission_plan::{Decision, PermissionPlan};
@@ -7,8 +9,11 @@ use super::token::{TokenKind, TokenScope};
 use crate::argument::Argument;
 use crate::audit::{Audit, AuditEntry};
 use crate::concurrency::{caught, given_up};
+use crate::error::OperationError;
 use crate::execution::LimitReached;
-use crate::operation::{Context, ExecutionCall, Handler, Preview, RegisteredOperation};
+use crate::operation::{
+    Call, Context, ExecutionCall, Handler, Preview, RegisteredOperation, StateMap,
+};
 use crate::principal::Principal;
 use crate::redact::redacted;
 use crate::request::Credentials;
@@ -23,6 +28,8 @@ pub struct GateRequest<'a> {
     pub(crate) permission: &'a PermissionPlan,
     pub(crate) arguments: &'a [Argument],
     pub(crate) shapes: &'a Shapes,
+    /// The states of the adapter, for a preview.
+    pub(crate) states: &'a Arc<StateMap>,
     /// The tokens in the call's params.
     pub(crate) credentials: &'a Credentials,
     pub(crate) context: &'a Context,
@@ -65,15 +72,19 @@ impl<'a> GateRequest<'a> {
         self.context.session()
     }
 
-    /// Lets the operation look at the call before a confirmation is requested. Returns the question of the operation, or
-    /// the error with which the call would fail.
-    pub(super) async fn preview(&self) -> Preview {
-        let Handler::Function(function) = &self.operation.handler else { return Ok(None) };
-        let context = self.context.of(self.operation.spec.name);
-        let Some(preview) = function.preview(self.arguments, context) else { return Ok(None) };
+    /// Lets the operation look at the call before it is confirmed. Returns what the call would do, or the error with which
+    /// it would fail.
+    pub(super) async fn preview(&self) -> Result<Preview, OperationError> {
+        let unchanged = Preview::unchanged();
+        let Handler::Function(function) = &self.operation.handler else { return Ok(unchanged) };
+        let mut call = || {
+            let context = self.context.of(self.operation.spec.name);
+            Call::of_preview(self.arguments.to_vec(), context, Arc::clone(self.states))
+        };
+        let Some(preview) = function.preview(&mut call) else { return Ok(unchanged) };
         tokio::select! {
             biased;
-            question = caught(|| preview) => question,
+            preview = caught(|| preview) => preview,
             () = self.context.cancelled() => Err(given_up()),
         }
     }
@@ -97,9 +108,14 @@ impl<'a> GateRequest<'a> {
     }
 
     /// Returns the scope of a token for this call.
-    pub(super) fn scope(&self, kind: TokenKind, params_hash: &'a str) -> TokenScope<'a> {
+    pub(super) fn scope(
+        &self,
+        kind: TokenKind,
+        params_hash: &'a str,
+        fingerprint: Option<&'a str>,
+    ) -> TokenScope<'a> {
         let session = self.context.account();
-        TokenScope { kind, operation: self.name(), params_hash, session }
+        TokenScope { kind, operation: self.name(), params_hash, fingerprint, session }
     }
 
     /// Records the decision of a gate.

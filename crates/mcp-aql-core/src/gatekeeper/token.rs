@@ -21,6 +21,9 @@ const COLLECTION: &str = "confirmation_tokens";
 /// How long a token is kept after it has expired, so that its bearer receives a specific error.
 const RETENTION_PERIOD: TimeDelta = TimeDelta::minutes(30);
 
+/// The detail of the error for a call that would do something else than what was confirmed.
+pub(super) const STATE_CHANGED: &str = "state_changed";
+
 /// The purpose of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -46,6 +49,8 @@ pub(crate) struct TokenScope<'a> {
     pub(crate) kind: TokenKind,
     pub(crate) operation: &'a str,
     pub(crate) params_hash: &'a str,
+    /// The hash of what the call would change, if its operation says so.
+    pub(crate) fingerprint: Option<&'a str>,
     /// The session's id; `None` for a caller without a session.
     pub(crate) session: Option<&'a str>,
 }
@@ -77,6 +82,8 @@ struct TokenRecord {
     kind: TokenKind,
     operation: String,
     params_hash: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<String>,
     adapter_name: String,
     session_id: Option<String>,
     issued_at: DateTime<Utc>,
@@ -130,6 +137,7 @@ impl TokenStore {
             kind: scope.kind,
             operation: scope.operation.to_owned(),
             params_hash: scope.params_hash.to_owned(),
+            fingerprint: scope.fingerprint.map(str::to_owned),
             adapter_name: self.services.audit.adapter.clone(),
             session_id: scope.session.map(str::to_owned),
             issued_at: now,
@@ -284,6 +292,12 @@ impl TokenStore {
             return Err(refuse(ErrorCode::TokenScopeMismatch, message)
                 .with_detail("token_operation", record.operation.as_str())
                 .with_detail("requested_operation", scope.operation));
+        }
+        if record.fingerprint.as_deref() != scope.fingerprint {
+            let message = "What this call would do has changed since it was confirmed";
+            return Err(
+                refuse(ErrorCode::ConfirmationRequired, message).with_detail(STATE_CHANGED, true)
+            );
         }
         if now < record.not_before {
             let left = record.not_before - now;

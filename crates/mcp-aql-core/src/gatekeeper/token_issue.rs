@@ -291,8 +291,13 @@ mod tests {
         let scope = CallScope { session: Some(session.clone()), ..CallScope::default() };
         let context = Context::new(scope);
         let (kind, session_id) = (TokenKind::Confirmation, Some(session.id()));
-        let token =
-            TokenScope { kind, operation: "delete_bed", params_hash: "h", session: session_id };
+        let token = TokenScope {
+            kind,
+            operation: "delete_bed",
+            params_hash: "h",
+            fingerprint: None,
+            session: session_id,
+        };
         let validity = Validity { ttl: TimeDelta::minutes(5), cooldown: TimeDelta::zero() };
         let issued = token_issuer.issue(&context, token, validity);
         let ending = async {

@@ -49,6 +49,15 @@ impl Call {
         }
     }
 
+    /// Creates the call of a preview, without composite arguments.
+    pub(crate) fn of_preview(
+        arguments: Vec<Argument>,
+        context: Context,
+        states: Arc<StateMap>,
+    ) -> Self {
+        Self { context, states, ..Self::of_arguments(arguments) }
+    }
+
     /// Returns the next argument, which was sent or has a default.
     ///
     /// # Errors `VALIDATION_INVALID_VALUE` if the value passes the table's checks and the type's own

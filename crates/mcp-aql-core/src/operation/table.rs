@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{
-    Call, Composites, Context, Envelope, ExecutionCall, OperationEntry, OperationSpec, Outcome,
-    Parameter, Preview, PreviewFunction,
+    Call, Composites, Envelope, ExecutionCall, OperationEntry, OperationSpec, Outcome, Parameter,
+    Preview, PreviewFunction,
 };
-use crate::argument::Argument;
+use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::principal::Principal;
 
@@ -69,12 +69,11 @@ pub trait Run: Send + Sync {
     fn run(&self, call: Call) -> BoxFuture<'_, Outcome>;
 
     /// Looks at a call before anybody is asked to confirm it, see [`PreviewFunction`].
-    fn preview<'a>(
-        &'a self,
-        arguments: &'a [Argument],
-        context: Context,
-    ) -> Option<BoxFuture<'a, Preview>> {
-        let _ = (arguments, context);
+    fn preview(
+        &self,
+        call: &mut dyn FnMut() -> Call,
+    ) -> Option<BoxFuture<'_, Result<Preview, OperationError>>> {
+        let _ = call;
         None
     }
 }
@@ -91,12 +90,11 @@ impl<S: Send + Sync + 'static> Run for Bound<S> {
         (self.call)(&self.receiver, call)
     }
 
-    fn preview<'a>(
-        &'a self,
-        arguments: &'a [Argument],
-        context: Context,
-    ) -> Option<BoxFuture<'a, Preview>> {
-        self.preview.map(|preview| preview(&self.receiver, arguments, context))
+    fn preview(
+        &self,
+        call: &mut dyn FnMut() -> Call,
+    ) -> Option<BoxFuture<'_, Result<Preview, OperationError>>> {
+        self.preview.map(|preview| preview(&self.receiver, call()))
     }
 }
 

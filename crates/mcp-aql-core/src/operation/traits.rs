@@ -1,8 +1,7 @@
 //! The traits that the macros implement: operations, sets of operations, groups of parameters.
 
-use super::{Call, Context, Outcome};
+use super::{Call, Outcome, Preview};
 use super::{ExampleSpec, OperationSpec};
-use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::spec::{DangerSpec, ParameterSpec};
@@ -17,12 +16,10 @@ pub struct OperationEntry<S: ?Sized + 'static> {
     pub(crate) preview: Option<PreviewFunction<S>>,
 }
 
-/// Looks at a call before anybody is asked to confirm it, with its arguments in the order of the table. Returns the
-/// question to ask instead of the declared one, or the error with which the call would fail.
-pub type PreviewFunction<S> = for<'a> fn(&'a S, &'a [Argument], Context) -> BoxFuture<'a, Preview>;
-
-/// The result of a preview: the question, if the call has one of its own.
-pub type Preview = Result<Option<String>, OperationError>;
+/// Looks at a call before anybody is asked to confirm it. Returns what the call would do, or the error with which it
+/// would fail.
+pub type PreviewFunction<S> =
+    for<'a> fn(&'a S, Call) -> BoxFuture<'a, Result<Preview, OperationError>>;
 
 impl<S: ?Sized> OperationEntry<S> {
     /// Creates an operation from its table and its function.
@@ -34,7 +31,6 @@ impl<S: ?Sized> OperationEntry<S> {
     }
 
     /// Looks at calls before anybody is asked to confirm them. The preview changes nothing.
-    #[doc(hidden)]
     #[must_use]
     pub const fn preview(mut self, preview: PreviewFunction<S>) -> Self {
         self.preview = Some(preview);

@@ -40,7 +40,6 @@ use mcp_aql_core::error::OperationError;
 use mcp_aql_core::operation::ParamGroup;
 use mcp_aql_core::spec::{ParameterSpec, ParameterType};
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::resource::IdentifiedResource;
 
@@ -79,12 +78,6 @@ pub trait Record: IdentifiedResource + Serialize + Clone {
 
     /// Returns the identifier.
     fn id(&self) -> &Self::Id;
-
-    /// Reads the value of `if_match`.
-    ///
-    /// # Errors
-    /// `INTERNAL_ERROR` if the value is not a version of the resource.
-    fn expected_version(value: Value) -> Result<Self::IfMatch, OperationError>;
 
     /// Compares the version with the one that a caller expects.
     ///

@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-use mcp_aql_core::argument::Argument;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::operation::{
-    Call, Context, DataKey, OperationEntry, OperationSpec, Outcome, ParamGroup, ParameterEntry,
-    Preview,
+    Call, DataKey, OperationEntry, OperationSpec, Outcome, ParamGroup, ParameterEntry, Preview,
 };
 use mcp_aql_core::paging::Page;
 use mcp_aql_core::resource::{Create, CreateInput};
@@ -127,7 +125,7 @@ impl<S: ResourceStore> Ready<S> {
         .danger(DangerSpec::UNDECLARED.confirmation_message(Resource::<S>::NAMES.delete_question)),
         |ready: &Self, call| Box::pin(ready.delete(call)),
     )
-    .preview(|ready: &Self, arguments, context| Box::pin(ready.question(arguments, context)));
+    .preview(|ready: &Self, call| Box::pin(ready.preview(call)));
 
     async fn delete(&self, mut call: Call) -> Outcome {
         let id = call.param()?;
@@ -138,26 +136,20 @@ impl<S: ResourceStore> Ready<S> {
         call.reply(found(deleted, &id))
     }
 
-    /// The question before a deletion. The call is refused here if it would fail.
-    async fn question(&self, arguments: &[Argument], context: Context) -> Preview {
-        let value = |name: &str| {
-            let argument = arguments.iter().find(|argument| argument.name == name)?;
-            argument.value.clone().filter(|value| !value.is_null())
-        };
-        let id: <Resource<S> as Record>::Id =
-            serde_json::from_value(value(Resource::<S>::ID.name).unwrap_or_default())
-                .map_err(OperationError::internal)?;
-        let record = found(self.store.before_delete(&context, &id).await?, &id)?;
-        if let Some(expected) = value("if_match") {
-            record.check_version(&Resource::<S>::expected_version(expected)?)?;
-        }
+    /// What a deletion would remove. The call is refused here if it would fail.
+    async fn preview(&self, mut call: Call) -> Result<Preview, OperationError> {
+        let id: <Resource<S> as Record>::Id = call.param()?;
+        let if_match = call.group::<<Resource<S> as Record>::IfMatch>()?;
+        let record = found(self.store.before_delete(&call.context(), &id).await?, &id)?;
+        record.check_version(&if_match)?;
         let names = Resource::<S>::NAMES;
         if let Some(own) = names.own_delete_question {
             let record = serde_json::to_value(&record).map_err(OperationError::internal)?;
-            return Ok(record.as_object().map(|record| question::fill(own, record)));
+            let question = record.as_object().map(|record| question::fill(own, record));
+            return Ok(question.map_or_else(Preview::unchanged, Preview::new));
         }
         let what = self.store.describe(&record).map(|text| format!(", {text}")).unwrap_or_default();
-        Ok(Some(format!("Delete {} '{id}'{what}?", names.singular.replace('_', " "))))
+        Ok(Preview::new(format!("Delete {} '{id}'{what}?", names.singular.replace('_', " "))))
     }
 
     async fn select(&self, mut call: Call) -> Outcome {

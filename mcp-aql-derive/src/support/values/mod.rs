@@ -20,6 +20,10 @@ use super::{fault, strip, text_literal};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flag;
 
+/// The path of a function.
+#[derive(Debug, Clone)]
+pub(crate) struct FunctionPath(pub(crate) Path);
+
 /// The path of the runtime.
 #[derive(Debug, Clone)]
 pub(crate) struct CratePath(pub(crate) Path);
@@ -121,6 +125,16 @@ impl FromMeta for Expression {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
         const FORM: Form = Form { what: "an expression", example: "…" };
         FORM.value(meta).cloned().map(Self)
+    }
+}
+
+impl FromMeta for FunctionPath {
+    fn from_meta(meta: &Meta) -> darling::Result<Self> {
+        const FORM: Form = Form { what: "the name of a function", example: "preview_deletion" };
+        match FORM.value(meta)? {
+            Expr::Path(path) if path.qself.is_none() => Ok(Self(path.path.clone())),
+            _ => Err(FORM.wanted(meta)),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod ticket;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
@@ -12,13 +13,13 @@ use super::call_tokens::CallTokens;
 use super::gate::{Gate, GatePlan, GateStage, Ticket};
 use super::permission_plan::Decision;
 use super::request::{AuditIds, GateRequest};
-use super::token::{TokenKind, Validity};
+use super::token::{STATE_CHANGED, TokenKind, TokenScope, Validity};
 use super::{confirmation_message, params_hash, settings};
 use crate::approvals::{ApprovalRequest, Approvals};
 use crate::clock;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
-use crate::operation::RegisteredOperation;
+use crate::operation::{Preview, RegisteredOperation};
 use crate::redact::redacted;
 use crate::services::Services;
 use ticket::{ConfirmationTicket, Proof};
@@ -43,8 +44,23 @@ pub(super) struct RequiredConfirmation<'a> {
     pub(super) policies: Vec<usize>,
     /// The hash of the canonical parameters.
     pub(super) hash: String,
-    /// The question of the operation about this call.
-    pub(super) question: Option<String>,
+    /// What the call would do, according to its operation.
+    pub(super) preview: Preview,
+}
+
+impl<'a> RequiredConfirmation<'a> {
+    /// The scope of a token that confirms the call.
+    pub(super) fn scope<'b>(&'b self, request: GateRequest<'b>) -> TokenScope<'b> {
+        request.scope(TokenKind::Confirmation, &self.hash, self.preview.fingerprint())
+    }
+
+    /// The hash of the call and of what it would do, which a person approves.
+    pub(super) fn approval_hash(&self) -> Cow<'_, str> {
+        match self.preview.fingerprint() {
+            Some(fingerprint) => format!("{}.{fingerprint}", self.hash).into(),
+            None => (&*self.hash).into(),
+        }
+    }
 }
 
 impl Gate for ConfirmationGate {
@@ -85,13 +101,10 @@ impl Gate for ConfirmationGate {
                 return Ok(None);
             }
             let hash = params_hash::params_hash(request.arguments);
-            // A call that would fail is refused before a confirmation is requested. The caller's token confirms the
-            // call that was looked at; a person always reads the question.
-            let question = match request.credentials.confirmation() {
-                Some(_) if person.is_none() => None,
-                _ => request.preview().await?,
-            };
-            let required = RequiredConfirmation { session, reason, policies, hash, question };
+            // A call that would fail is refused before a confirmation is requested, and one that would do something else
+            // than what was confirmed is confirmed again.
+            let preview = request.preview().await?;
+            let required = RequiredConfirmation { session, reason, policies, hash, preview };
             let ticket = match person {
                 Some(person) => self.require_approval(request, required, person).await?,
                 None => self.require_token(request, required).await?,
@@ -124,7 +137,7 @@ impl ConfirmationGate {
         required: RequiredConfirmation<'a>,
         person: &'a dyn Approvals,
     ) -> Result<ConfirmationTicket<'a>, OperationError> {
-        match person.approval(request.name(), &required.hash, request.session()).await? {
+        match person.approval(request.name(), &required.approval_hash(), request.session()).await? {
             Some(claim) => {
                 let proof = Proof::Approval { person, claim };
                 Ok(ConfirmationTicket::new(self, request, required, proof))
@@ -142,8 +155,13 @@ impl ConfirmationGate {
         let Some(token) = request.credentials.confirmation() else {
             return Err(self.confirmation_error(request, &required).await);
         };
-        let scope = request.scope(TokenKind::Confirmation, &required.hash);
-        let claim = self.tokens.claim(request, token, scope).await?;
+        let scope = required.scope(request);
+        let claim = match self.tokens.claim(request, token, scope).await {
+            Err(error) if error.details().contains_key(STATE_CHANGED) => {
+                return Err(self.changed_error(request, &required).await);
+            }
+            claim => claim?,
+        };
         Ok(ConfirmationTicket::new(self, request, required, Proof::Token { token, claim }))
     }
 
@@ -161,9 +179,10 @@ impl ConfirmationGate {
         let message = message(request, required);
         let expires_at = clock::later(self.services.time.now(), self.ttl(level));
         let action = format!("{} {params}", spec.name);
+        let hash = required.approval_hash();
         let asked = person.request_approval(ApprovalRequest {
             operation: spec.name,
-            params_hash: &required.hash,
+            params_hash: &hash,
             session: request.session(),
             action: &action,
             reasons: message.iter().cloned().chain(reasons.clone().map(str::to_owned)).collect(),
@@ -192,6 +211,25 @@ impl ConfirmationGate {
         with_reasons(error, reasons.collect(), message)
     }
 
+    /// Like [`confirmation_error`](Self::confirmation_error), for a call that would do something else than what its token
+    /// confirms.
+    async fn changed_error(
+        &self,
+        request: GateRequest<'_>,
+        required: &RequiredConfirmation<'_>,
+    ) -> OperationError {
+        let error = self.confirmation_error(request, required).await;
+        if error.code() != ErrorCode::ConfirmationRequired {
+            return error;
+        }
+        error
+            .with_message(
+                "What this call would do has changed since it was confirmed. Ask the user again, and make the same \
+                 call with the new 'confirmation_token' as '_confirmation' in its params",
+            )
+            .with_detail(STATE_CHANGED, true)
+    }
+
     /// Issues a token and returns the error that asks the caller to confirm with it (REQ-TOK-06).
     async fn confirmation_error(
         &self,
@@ -203,7 +241,7 @@ impl ConfirmationGate {
         let seconds = danger.cooldown_seconds.unwrap_or_default();
         let validity =
             Validity { ttl: self.ttl(level), cooldown: TimeDelta::seconds(seconds.into()) };
-        let scope = request.scope(TokenKind::Confirmation, &required.hash);
+        let scope = required.scope(request);
         let issued = match self.tokens.issue(request, scope, validity).await {
             Ok(issued) => issued,
             Err(error) => return error,
@@ -234,7 +272,7 @@ impl ConfirmationGate {
 
 /// The question of the operation about this call, or its confirmation message with the values of the call.
 fn message(request: GateRequest<'_>, required: &RequiredConfirmation<'_>) -> Option<String> {
-    if let Some(question) = &required.question {
+    if let Some(question) = required.preview.question() {
         return Some(confirmation_message::plain(question));
     }
     let message = request.operation.spec.danger.confirmation_message;

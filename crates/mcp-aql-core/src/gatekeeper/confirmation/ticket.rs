@@ -2,7 +2,7 @@
 
 use super::super::gate::Ticket;
 use super::super::request::{AuditIds, GateRequest};
-use super::super::token::{TokenClaim, TokenKind};
+use super::super::token::TokenClaim;
 use super::{ConfirmationGate, RequiredConfirmation};
 use crate::approvals::{ApprovalClaim, Approvals};
 use crate::error::OperationError;
@@ -49,18 +49,21 @@ impl<'a> ConfirmationTicket<'a> {
 
     /// Claims the token or the approval again, because the store has changed.
     async fn claim_again(&mut self) -> Result<(), OperationError> {
-        let (gate, request, hash) = (self.gate, self.request, &self.required.hash);
+        let (gate, request, required) = (self.gate, self.request, &self.required);
         match &mut self.proof {
             Proof::Token { token, claim } => {
-                let scope = request.scope(TokenKind::Confirmation, hash);
+                let scope = required.scope(request);
                 *claim = gate.tokens.claim(request, token, scope).await?;
             }
             Proof::Approval { person, claim } => {
-                match person.approval(request.name(), hash, request.session()).await? {
+                match person
+                    .approval(request.name(), &required.approval_hash(), request.session())
+                    .await?
+                {
                     Some(again) => *claim = again,
                     // A concurrent call has consumed the approval.
                     None => {
-                        return Err(gate.approval_error(request, &self.required, *person).await);
+                        return Err(gate.approval_error(request, required, *person).await);
                     }
                 }
             }
