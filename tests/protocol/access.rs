@@ -224,6 +224,25 @@ async fn arguments_come_from_claims() {
     assert_eq!(call_as(&adapter, &north, "get_execution", wait).await["result"], "north");
 }
 
+/// Delete the papers of the caller's tenant.
+#[operation(category = "DELETE", danger(level = "destructive"))]
+fn delete_papers(#[param(from_claim = "tenant")] tenant: String) -> String {
+    tenant
+}
+
+#[tokio::test]
+async fn a_confirmation_is_for_the_claims_of_the_call() {
+    // REQ-TOK-03
+    let adapter = Adapter::builder("papers").operation(delete_papers {}).without_config();
+    let adapter = adapter.build().unwrap();
+    let of = |tenant: &str| ada(&["papers:delete"]).with_claim("tenant", tenant);
+    let asked = call_as(&adapter, &of("north"), "delete_papers", json!({})).await;
+    let token = json!({ "_confirmation": asked["details"]["confirmation_token"] });
+    let other = call_as(&adapter, &of("south"), "delete_papers", token.clone()).await;
+    assert_eq!(other["code"], "TOKEN_SCOPE_MISMATCH", "{other}");
+    assert_eq!(call_as(&adapter, &of("north"), "delete_papers", token).await, "north");
+}
+
 #[tokio::test]
 async fn policies_look_at_the_caller() {
     // REQ-GATE-04

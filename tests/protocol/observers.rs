@@ -158,6 +158,21 @@ async fn the_end_of_an_execution_is_an_event() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_dropped_is_an_event() {
+    let (builder, log) = observed();
+    let adapter = builder.operation(get_never {}).build().unwrap();
+    let call = adapter.call("get_never", json!({}));
+    assert!(tokio::time::timeout(Duration::from_millis(10), call).await.is_err());
+    assert_eq!(take(&log), [(Some("get_never".to_owned()), CallOutcome::Cancelled, None)]);
+}
+
+/// Wait forever.
+#[operation(category = "READ")]
+async fn get_never() {
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test]
 async fn an_observer_that_panics_does_not_affect_calls() {
     let (builder, log) = observed();
     let adapter = builder.observe(|_| panic!("the observer fails")).build().unwrap();

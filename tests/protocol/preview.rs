@@ -140,6 +140,35 @@ async fn a_confirmation_is_for_what_the_question_showed() {
     assert_eq!(again.code(), Some("TOKEN_ALREADY_USED"));
 }
 
+/// Delete the queue.
+#[operation(
+    category = "DELETE",
+    danger(level = "destructive"),
+    preview = preview_queue,
+    timeout_seconds = 2
+)]
+fn delete_queue() {}
+
+/// A preview that never returns.
+async fn preview_queue() -> Preview {
+    std::future::pending().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_preview_has_the_limits_of_its_operation() {
+    // REQ-TOK-17
+    let adapter = Adapter::builder("queue").operation(delete_queue {}).without_config();
+    let late = adapter.build().unwrap().call("delete_queue", json!({})).await;
+    assert_eq!(late.error().unwrap().details["timeout_seconds"], 2.0, "{late:?}");
+    // A caller that has requested too many tokens is refused before anything is looked at.
+    let (adapter, _) = shop(&[(1, false)]);
+    for _ in 0..120 {
+        asked(&adapter.call("cancel_order", json!({ "order_id": 1 })).await);
+    }
+    let refused = adapter.call("cancel_order", json!({ "order_id": 404 })).await;
+    assert_eq!(refused.code(), Some("RATE_LIMIT_EXCEEDED"), "{refused:?}");
+}
+
 #[tokio::test]
 async fn the_text_of_the_question_counts_without_a_state() {
     let adapter = Adapter::builder("archive").operation(delete_archive {}).without_config();

@@ -53,7 +53,7 @@ impl Access {
         self
     }
 
-    /// Sets the scope whose bearers also see and end what belongs to other principals, such as their executions.
+    /// Sets the scope whose bearers can also get and cancel the executions of other principals by their ids.
     /// Default: the prefix with `:admin`.
     #[must_use]
     pub fn administrator(mut self, scope: impl Into<String>) -> Self {

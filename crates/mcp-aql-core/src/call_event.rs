@@ -22,7 +22,7 @@ pub struct CallEvent<'a> {
     pub outcome: CallOutcome,
     /// The code of the error; `None` for a success.
     pub code: Option<ErrorCode>,
-    /// The time from the decoded request to the written reply, or the time that an execution ran.
+    /// The time from the decoded request to the written reply, or the time from the beginning of an execution to its end.
     pub duration: Duration,
     /// The size of the request that contained the call, in bytes. `None` if the transport passed no text.
     pub request_bytes: Option<usize>,

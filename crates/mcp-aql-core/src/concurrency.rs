@@ -81,9 +81,14 @@ impl ConcurrencyLimit {
             return Either::Left(run_until_cancelled(category, context, started));
         }
         // Boxed, so that the future of a call that does not wait stays small.
-        let own_limit = timeout_seconds.map(|seconds| Duration::from_secs(seconds.into()));
-        let limit = own_limit.or(self.time_limit);
+        let limit = self.time_limit(timeout_seconds);
         Either::Right(erased(self.run_in_turn(category, limit, context, start)))
+    }
+
+    /// The time limit of an operation: its own, or else that of the adapter.
+    pub(crate) fn time_limit(&self, timeout_seconds: Option<u32>) -> Option<Duration> {
+        let own = timeout_seconds.map(|seconds| Duration::from_secs(seconds.into()));
+        own.or(self.time_limit)
     }
 
     async fn run_in_turn<'a>(
@@ -148,7 +153,7 @@ async fn run_until_cancelled(
 }
 
 /// The error of a call that was stopped at its time limit.
-fn timed_out(limit: Duration, reads: bool) -> OperationError {
+pub(crate) fn timed_out(limit: Duration, reads: bool) -> OperationError {
     let seconds = limit.as_secs_f64();
     let next_step = match reads {
         true => "ask for less, or try again later",

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 ///
 /// An authenticator of the HTTP server, or the middleware of your own server, attaches it to each request. An
 /// operation reads it with [`Context::principal`](crate::Context::principal). Two principals are the same if issuer and
-/// subject are equal. Sessions, executions, confirmation tokens, cursors and rate limits belong to it.
+/// subject are equal. Sessions, executions and confirmation tokens belong to it.
 ///
 /// ```
 /// use mcp_aql::auth::Principal;

@@ -144,7 +144,11 @@ impl ToolService for AdapterTools {
     }
 
     fn tools_for(&self, extensions: &Extensions) -> Option<Vec<ToolDefinition>> {
-        let view = self.adapter.shown_to(Some(extensions.get::<Principal>()?));
+        let principal = extensions.get::<Principal>().or_else(|| self.adapter.extensions().get());
+        if principal.is_none() && self.adapter.requires_principal() {
+            return Some(Vec::new());
+        }
+        let view = self.adapter.shown_to(Some(principal?));
         if view.lists_the_same(&self.adapter) {
             return None;
         }

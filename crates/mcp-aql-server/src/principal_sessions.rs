@@ -18,7 +18,7 @@ impl PrincipalSessions {
     /// The session of a principal.
     pub(super) fn of(&self, principal: &Principal) -> Session {
         let mut sessions = lock(&self.0);
-        if let Some(session) = sessions.get(principal.id()) {
+        if let Some(session) = sessions.get(principal.id()).filter(|it| !it.has_ended()) {
             return session.clone();
         }
         if sessions.len() >= MAX_UNUSED {

@@ -1,8 +1,8 @@
 //! Authentication over HTTP, and what belongs to a principal.
 
-use mcp_aql::auth::{Access, Principal, StaticTokens};
+use mcp_aql::auth::{Access, AuthenticationError, Authenticator, Principal, StaticTokens};
 use mcp_aql::prelude::*;
-use mcp_aql::{AdapterBuilder, HttpOptions};
+use mcp_aql::{AdapterBuilder, BoxFuture, HttpOptions};
 use serde_json::{Value, json};
 
 use super::{Server, hello, newest, start};
@@ -115,7 +115,9 @@ async fn requests_without_a_valid_token_are_refused() {
             let (actual, answer) = server.post(&all, body).await;
             assert_eq!(actual, status, "{headers:?}: {answer}");
             let challenge = header(&answer, "www-authenticate").unwrap();
-            assert!(challenge.starts_with("Bearer ") && challenge.contains("resource_metadata="));
+            // Clients would look for an authorization server there.
+            assert!(challenge.starts_with("Bearer scope") || challenge.starts_with("Bearer error"));
+            assert!(!challenge.contains("resource_metadata="), "{challenge}");
             assert_eq!(challenge.contains("error="), error.is_some(), "{challenge}");
             assert!(error.is_none_or(|error| challenge.contains(error)), "{challenge}");
         }
@@ -132,31 +134,59 @@ async fn requests_without_a_valid_token_are_refused() {
     }
 }
 
+/// Tokens that an authorization server issues.
+struct Issued(StaticTokens);
+
+impl Authenticator for Issued {
+    fn authenticate<'a>(
+        &'a self,
+        token: &'a str,
+    ) -> BoxFuture<'a, Result<Principal, AuthenticationError>> {
+        self.0.authenticate(token)
+    }
+
+    fn authorization_servers(&self) -> Vec<String> {
+        vec!["https://login.test".to_owned()]
+    }
+}
+
 #[tokio::test]
 async fn clients_find_the_metadata_of_the_resource() {
-    let server = authenticated().await;
-    let (_, answer) = server.post(&[], hello()).await;
-    let challenge = header(&answer, "www-authenticate").unwrap();
-    let url = challenge.split("resource_metadata=\"").nth(1).unwrap().trim_end_matches('"');
-    let path = url.strip_prefix(&format!("http://{}", server.address)).unwrap();
-    for path in [path, "/.well-known/oauth-protected-resource"] {
-        let (status, answer) = server.send_in_pieces(&format!("GET {path}"), &[], &[b""]).await;
+    for (url, metadata_url) in [
+        (None, "http://ADDRESS/.well-known/oauth-protected-resource/mcp"),
+        (
+            Some("https://things.test/mcp"),
+            "https://things.test/.well-known/oauth-protected-resource/mcp",
+        ),
+        (
+            Some("https://things.test/a/b"),
+            "https://things.test/.well-known/oauth-protected-resource/a/b",
+        ),
+        (Some("https://things.test/"), "https://things.test/.well-known/oauth-protected-resource"),
+    ] {
+        let options = HttpOptions::new().authenticator(Issued(tokens()));
+        let options = match url {
+            Some(url) => options.resource(url),
+            None => options,
+        };
+        let server = start(builder(), options).await;
+        let address = server.address.to_string();
+        let (_, answer) = server.post(&[], hello()).await;
+        let challenge = header(&answer, "www-authenticate").unwrap();
+        let found = challenge.split("resource_metadata=\"").nth(1).unwrap().trim_end_matches('"');
+        assert_eq!(found, metadata_url.replace("ADDRESS", &address));
+        let path = found.splitn(4, '/').nth(3).unwrap();
+        let (status, answer) = server.send_in_pieces(&format!("GET /{path}"), &[], &[b""]).await;
         assert_eq!(status, 200, "{answer}");
         let metadata: Value =
             serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
-        assert_eq!(metadata["resource"], format!("http://{}/mcp", server.address));
+        let own = format!("http://{address}/mcp");
+        assert_eq!(metadata["resource"], url.unwrap_or(&own));
+        assert_eq!(metadata["authorization_servers"], json!(["https://login.test"]));
         assert_eq!(metadata["bearer_methods_supported"], json!(["header"]));
         let scopes = metadata["scopes_supported"].as_array().unwrap();
         assert!(scopes.contains(&json!("things:delete")), "{scopes:?}");
     }
-    let named = HttpOptions::new().authenticator(tokens()).resource("https://things.test/mcp");
-    let server = start(builder(), named).await;
-    let (_, answer) = server.post(&[], hello()).await;
-    let challenge = header(&answer, "www-authenticate").unwrap();
-    assert!(
-        challenge.contains("\"https://things.test/.well-known/oauth-protected-resource/mcp\""),
-        "{challenge}"
-    );
 }
 
 #[tokio::test]
@@ -251,6 +281,8 @@ async fn executions_belong_to_the_principal_that_began_them() {
         let refused = ask("Bearer eve-1", "mcp_aql_execute", operation, id.clone()).await;
         assert_eq!(refused["error"]["code"], "NOT_FOUND_RESOURCE", "{operation}: {refused}");
     }
+    let retried = ask("Bearer root", "mcp_aql_execute", "retry_execution", id.clone()).await;
+    assert_eq!(retried["error"]["code"], "PERMISSION_DENIED", "{retried}");
     let cancelled = ask("Bearer root", "mcp_aql_execute", "cancel_execution", id).await;
     assert_eq!(cancelled["data"]["status"], "cancelled", "{cancelled}");
 }
@@ -325,31 +357,37 @@ async fn the_configuration_file_names_tokens_and_scopes() {
          sha256 = '{hash}'\nsubject = 'ada'\nscopes = ['x:read']\nclaims = {{ tenant = 'north' }}"
     ))
     .unwrap();
-    let options = HttpOptions::new().configured(&adapter).unwrap();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = tokio::sync::oneshot::channel();
     let done = tokio::spawn(async move {
         let stopped = async { stopped.await.unwrap_or_default() };
-        adapter.serve_listener(listener, options, stopped).await
+        adapter.serve_listener(listener, HttpOptions::new(), stopped).await
     });
     let server = Server { address, stop, done };
     let (headers, body) = newest("get_user");
     let (status, answer) = server.post(&headers, &body).await;
-    assert!(status == 401 && answer.contains("https://things.test/.well-known/"), "{answer}");
+    assert_eq!(status, 401, "{answer}");
     let all: Vec<_> = headers.into_iter().chain([("Authorization", "Bearer secret")]).collect();
     assert_eq!(reply(&server.post(&all, body).await.1)["data"], "ada");
 }
 
 #[test]
 fn faults_of_the_table_auth_are_named() {
+    let token = |rest: &str| format!("[[auth.tokens]]\nsha256 = '{}'\n{rest}", "0".repeat(64));
     for (table, expected) in [
-        ("[auth]\nresource = 'x'", "no way to authenticate"),
+        ("[auth]\nresource = 'https://x.test'", "no way to authenticate"),
         ("[auth]\ntokens = []", "no way to authenticate"),
         ("[[auth.tokens]]\nsha256 = '00'\nsubject = 'a'", "64 hexadecimal digits"),
         ("[[auth.tokens]]\nsubject = 'a'", "sha256"),
         ("[auth]\npassword = 'x'", "password"),
-        ("[auth.jwt]\nissuer = 'a'\naudience = 'b'", "keys_url"),
+        ("[auth]\nresource = 'things.test'", "not a URL"),
+        (&token("subject = ''"), "empty `subject`"),
+        (&token("subject = 'a'\nscopes = ['a b']"), "is not one scope"),
+        (
+            "[auth.jwt]\nissuer = 'a'\naudience = 'b'",
+            if cfg!(feature = "jwt") { "keys_url" } else { "needs the feature `jwt`" },
+        ),
     ] {
         let adapter = with_file(table).unwrap();
         let error = HttpOptions::new().configured(&adapter).unwrap_err().to_string();
@@ -357,4 +395,35 @@ fn faults_of_the_table_auth_are_named() {
     }
     let error = with_file("[access]\nscope_prefx = 'x'").unwrap_err().to_string();
     assert!(error.contains("scope_prefx"), "{error}");
+}
+
+#[tokio::test]
+async fn a_router_with_an_invalid_table_auth_serves_nobody() {
+    let adapter = with_file("[auth]\ntokens = []").unwrap();
+    let router = adapter.router(&HttpOptions::new());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, _) = tokio::sync::oneshot::channel();
+    let done = tokio::spawn(async move { Ok(axum::serve(listener, router).await?) });
+    let server = Server { address, stop, done };
+    let (status, answer) = server.post(&[("Authorization", "Bearer x")], hello()).await;
+    assert_eq!(status, 503, "{answer}");
+    server.done.abort();
+}
+
+#[tokio::test]
+async fn an_anonymous_caller_of_an_adapter_that_requires_a_principal_learns_nothing() {
+    let access = Access::new().require_principal(true);
+    let server = start(builder().access(access), HttpOptions::new()).await;
+    let id = server.session("2025-11-25").await;
+    let session = [("Mcp-Session-Id", &*id)];
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();
+    let (_, answer) = server.post(&session, list).await;
+    assert!(answer.contains("\"tools\":[]"), "{answer}");
+    for operation in ["get_users", "delete_all", "introspect"] {
+        let call = call("mcp_aql_read", operation, json!({})).to_string();
+        let reply = reply(&server.post(&session, call).await.1);
+        assert_eq!(reply["error"]["code"], "PERMISSION_DENIED", "{operation}: {reply}");
+        assert!(!reply.to_string().contains("get_user'"), "{reply}");
+    }
 }

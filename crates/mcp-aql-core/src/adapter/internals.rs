@@ -36,6 +36,11 @@ impl Adapter {
         Self { catalog, ..self.clone() }
     }
 
+    /// Whether calls without a principal are refused.
+    pub fn requires_principal(&self) -> bool {
+        self.inner.pipeline.settings.access.requires_principal
+    }
+
     /// Whether both list the same operations, which is the case for principals that may call the same operations.
     pub fn lists_the_same(&self, other: &Self) -> bool {
         std::sync::Arc::ptr_eq(&self.catalog, &other.catalog)

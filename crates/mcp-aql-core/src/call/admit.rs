@@ -27,7 +27,8 @@ impl Pipeline {
     ) -> Result<AdmittedCall<'a>, OperationError> {
         let operation = call.operation;
         // A missing place for the execution is found before tokens or quotas are used up.
-        let slot = operation.spec.lifecycle.map(|_| self.executions.slot(context.account()));
+        let slot =
+            operation.spec.lifecycle.map(|_| self.executions.slot(context.execution_account()));
         let none = Credentials::default();
         let request = GateRequest {
             operation,
@@ -35,6 +36,7 @@ impl Pipeline {
             arguments: &call.valid.arguments,
             shapes: &self.catalog.shapes,
             states: &self.states,
+            time_limit: self.concurrency.time_limit(operation.spec.timeout_seconds),
             // A retry makes another call, whose gates need the tokens.
             credentials: match operation.handler {
                 Handler::Execution(ExecutionCall::Retry) => &none,

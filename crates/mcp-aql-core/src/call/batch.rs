@@ -38,11 +38,12 @@ impl Pipeline {
                 batch.push_not_run(&operation);
                 continue;
             }
-            let observed = self.observe(match &item {
+            let context = Context::of_call(scope.clone(), self.upstream.clone());
+            let name = match &item {
                 Ok(input) => &input.operation,
                 Err(refused) => &refused.operation,
-            });
-            let context = Context::of_call(scope.clone(), self.upstream.clone());
+            };
+            let observed = self.observe(name, &context);
             let outcome = match item {
                 Ok(input) => {
                     let room = ReplyLimits::new(limits).of_item(batch.room(), batch.budget());
@@ -56,7 +57,7 @@ impl Pipeline {
             }
             let reply = self.reply(outcome, introspects, &context, ReplyForm::Plain);
             if let Some(observed) = observed {
-                observed.replied(&reply, context.scope());
+                observed.replied(&reply);
             }
             if reply.code.is_some_and(|code| HALTING.contains(&code)) {
                 return batch.halt(&operation, &reply, items);

@@ -178,6 +178,12 @@ impl Pipeline {
     ) -> Result<(), OperationError> {
         let id = request.id();
         let record = self.find_execution(id, context).await?;
+        if record.principal.as_deref() != context.principal().map(Principal::id) {
+            // The function would run with the identity of the administrator, and its result belong to another principal.
+            return Err(OperationError::permission_denied(
+                "only the principal that began an execution can retry it",
+            ));
+        }
         if !self.lifecycle_of(&record).is_some_and(|life| life.retry) {
             return Err(unsupported(&record, "retry"));
         }

@@ -97,13 +97,13 @@ impl Pipeline {
         form: ReplyForm,
     ) -> Reply {
         let introspects = introspects(&input.operation);
-        let observed = self.observe(&input.operation);
         let context = Context::of_call(scope, self.upstream.clone());
+        let observed = self.observe(&input.operation, &context);
         let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
         let outcome = self.call(input, endpoint, &context, limits).await;
         let reply = self.reply(outcome, introspects, &context, form);
         if let Some(observed) = observed {
-            observed.replied(&reply, context.scope());
+            observed.replied(&reply);
         }
         reply
     }
@@ -116,7 +116,11 @@ impl Pipeline {
         context: &'a Context,
         limits: ReplyLimits,
     ) -> impl Future<Output = Outcome> + Send + 'a {
-        let routed = self.route(input, endpoint, context.scope());
+        // An anonymous caller does not learn which operations exist.
+        let routed = match self.permit_caller(context.scope()) {
+            Ok(()) => self.route(input, endpoint, context.scope()),
+            Err(error) => Err(error),
+        };
         async move {
             let routed = routed?;
             let log = CallLog::new(routed.operation, context.scope());

@@ -34,19 +34,23 @@ impl Pipeline {
         Err(error)
     }
 
+    /// Rejects a call without a principal if the adapter requires one.
+    pub(super) fn permit_caller(&self, scope: &CallScope) -> Result<(), OperationError> {
+        match self.settings.access.requires_principal && scope.principal().is_none() {
+            true => Err(OperationError::permission_denied(
+                "this adapter only serves authenticated callers",
+            )),
+            false => Ok(()),
+        }
+    }
+
     fn has_permission(
         &self,
         operation: &RegisteredOperation,
         scope: &CallScope,
     ) -> Result<(), OperationError> {
-        let Some(principal) = scope.principal() else {
-            return match self.settings.access.requires_principal {
-                true => Err(OperationError::permission_denied(
-                    "this adapter only serves authenticated callers",
-                )),
-                false => Ok(()),
-            };
-        };
+        self.permit_caller(scope)?;
+        let Some(principal) = scope.principal() else { return Ok(()) };
         match operation.missing_scope(principal) {
             None => Ok(()),
             Some(scope) => Err(OperationError::permission_denied(format!(

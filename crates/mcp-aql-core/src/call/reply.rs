@@ -36,10 +36,10 @@ impl Pipeline {
 
     /// The reply to a request that could not be read.
     pub(crate) fn reply_to_unreadable(&self, error: OperationError, scope: &CallScope) -> Reply {
-        let observed = self.observe_with(|| None);
+        let observed = self.observe_with(|| None, || Context::new(scope.clone()));
         let reply = self.failure(self.labelled(error, false, scope), ReplyForm::Plain);
         if let Some(observed) = observed {
-            observed.replied(&reply, scope);
+            observed.replied(&reply);
         }
         reply
     }
@@ -47,10 +47,11 @@ impl Pipeline {
     /// The reply to a request that was not decoded.
     pub(super) fn reply_to_refused(&self, refused: Refused, scope: &CallScope) -> Reply {
         let Refused { operation, error, batch, .. } = refused;
-        let observed = self.observe(&operation);
+        let find = || self.catalog.registry.get(&operation).map(|entry| &*entry.operation);
+        let observed = self.observe_with(find, || Context::new(scope.clone()));
         let reply = self.refusal(&operation, error, batch, scope);
         if let Some(observed) = observed {
-            observed.replied(&reply, scope);
+            observed.replied(&reply);
         }
         reply
     }

@@ -86,8 +86,8 @@ impl Pipeline {
             return self.reply_to_unreadable(error, &scope);
         };
         let operation = &entry.operation;
-        let observed = self.observe_with(|| Some(&**operation));
         let context = Context::of_call(scope, self.upstream.clone());
+        let observed = self.observe_with(|| Some(&**operation), || context.clone());
         let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
         let log = CallLog::new(operation, context.scope());
         let call = ValidCall { operation, valid, credentials: Credentials::default(), sent: None };
@@ -98,7 +98,7 @@ impl Pipeline {
         let outcome = log.record(stages, context.scope()).await;
         let reply = self.reply(outcome, introspects(operation.spec.name), &context, form);
         if let Some(observed) = observed {
-            observed.replied(&reply, context.scope());
+            observed.replied(&reply);
         }
         reply
     }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_protocol::ErrorCode;
 
+use super::GateSettings;
 use super::request::{AuditIds, GateRequest};
 use super::token::{
     IssuedToken, TokenClaim, TokenKind, TokenScope, TokenStore, Validity, audit_id,
 };
 use super::token_issue::TokenIssuer;
-use super::{GateSettings, params_hash};
 use crate::audit::Audit;
 use crate::error::OperationError;
 use crate::services::Services;
@@ -66,7 +66,7 @@ impl CallTokens {
         &self,
         request: GateRequest<'_>,
     ) -> Result<(String, DateTime<Utc>), OperationError> {
-        let hash = params_hash::params_hash(request.arguments);
+        let hash = request.params_hash();
         let scope = request.scope(TokenKind::QuotaContinue, &hash, None);
         let issued = self.issue(request, scope, CONTINUE_VALIDITY).await?;
         Ok((issued.token, issued.expires_at))
@@ -78,7 +78,7 @@ impl CallTokens {
         request: GateRequest<'_>,
         token: &str,
     ) -> Result<TokenClaim, OperationError> {
-        let hash = params_hash::params_hash(request.arguments);
+        let hash = request.params_hash();
         self.claim(request, token, request.scope(TokenKind::QuotaContinue, &hash, None)).await
     }
 

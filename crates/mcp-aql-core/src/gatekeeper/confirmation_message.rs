@@ -9,6 +9,8 @@ use crate::shape::Shapes;
 
 /// The maximum number of characters of a value in a message.
 const MAX_VALUE_CHARS: usize = 200;
+/// The maximum number of characters of the question of a preview.
+pub(super) const MAX_QUESTION_CHARS: usize = 2_000;
 
 /// Returns the names of the placeholders in a confirmation message, or a description of its fault. `{{` and
 /// `}}` stand for a brace.
@@ -51,20 +53,20 @@ pub fn fill_with(message: &str, value: impl Fn(&str) -> Option<Value>) -> String
 fn display(value: Option<Value>) -> String {
     match value {
         None | Some(Value::Null) => "none".to_owned(),
-        Some(Value::String(text)) => plain(&text),
-        Some(value) => plain(&value.to_string()),
+        Some(Value::String(text)) => plain(&text, MAX_VALUE_CHARS),
+        Some(value) => plain(&value.to_string(), MAX_VALUE_CHARS),
     }
 }
 
 /// Returns a caller's text in a form that is safe to show to a person: on one line, limited in length, and
 /// without invisible characters and those that change the direction of writing.
-pub(crate) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str, max_chars: usize) -> String {
     let mut short: String = text
         .chars()
-        .take(MAX_VALUE_CHARS)
+        .take(max_chars)
         .map(|each| if mcp_aql_text::is_hidden(each) { '\u{fffd}' } else { each })
         .collect();
-    if text.chars().nth(MAX_VALUE_CHARS).is_some() {
+    if text.chars().nth(max_chars).is_some() {
         short.push('…');
     }
     short

@@ -1,14 +1,17 @@
 //! A call at the gates.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_aql_protocol::DangerLevel;
+use serde_json::Value;
 
+use super::params_hash::{digest, params_hash};
 use super::permission_plan::{Decision, PermissionPlan};
 use super::token::{TokenKind, TokenScope};
 use crate::argument::Argument;
 use crate::audit::{Audit, AuditEntry};
-use crate::concurrency::{caught, given_up};
+use crate::concurrency::{caught, given_up, timed_out};
 use crate::error::OperationError;
 use crate::execution::LimitReached;
 use crate::operation::{
@@ -30,6 +33,8 @@ pub struct GateRequest<'a> {
     pub(crate) shapes: &'a Shapes,
     /// The states of the adapter, for a preview.
     pub(crate) states: &'a Arc<StateMap>,
+    /// The time limit of the operation, which also applies to its preview.
+    pub(crate) time_limit: Option<Duration>,
     /// The tokens in the call's params.
     pub(crate) credentials: &'a Credentials,
     pub(crate) context: &'a Context,
@@ -82,9 +87,17 @@ impl<'a> GateRequest<'a> {
             Call::of_preview(self.arguments.to_vec(), context, Arc::clone(self.states))
         };
         let Some(preview) = function.preview(&mut call) else { return Ok(unchanged) };
+        let work = async {
+            match self.time_limit {
+                Some(limit) => tokio::time::timeout(limit, caught(|| preview))
+                    .await
+                    .unwrap_or_else(|_| Err(timed_out(limit, true))),
+                None => caught(|| preview).await,
+            }
+        };
         tokio::select! {
             biased;
-            preview = caught(|| preview) => preview,
+            preview = work => preview,
             () = self.context.cancelled() => Err(given_up()),
         }
     }
@@ -105,6 +118,18 @@ impl<'a> GateRequest<'a> {
             (None, Handler::Execution(ExecutionCall::Retry)) => own.without_confirmation(),
             (None, _) => own,
         }
+    }
+
+    /// Returns the hash of what the function receives from the caller: the parameters, and the claims of its identity.
+    pub(super) fn params_hash(&self) -> String {
+        let hash = params_hash(self.arguments);
+        let claims = self.operation.spec.claims;
+        if claims.is_empty() {
+            return hash;
+        }
+        let claim = |name: &&str| self.context.principal().and_then(|it| it.claim(name)).cloned();
+        let values: Vec<_> = claims.iter().map(claim).map(Option::unwrap_or_default).collect();
+        digest(format!("{hash} {}", Value::from(values)).as_bytes())
     }
 
     /// Returns the scope of a token for this call.

@@ -121,6 +121,20 @@ impl TokenIssuer {
         issued
     }
 
+    /// Rejects a caller that has failed too often, or has requested too many tokens if this call needs another one, before
+    /// anything is done for it.
+    pub(super) fn may_ask(
+        &self,
+        context: &Context,
+        needs_none: bool,
+    ) -> Result<(), OperationError> {
+        if needs_none {
+            return self.may_fail(context);
+        }
+        let now = self.services.time.now();
+        self.with(context, |account| count(&account.issued, self.per_minute, now, false))
+    }
+
     /// Rejects a caller that has failed too often.
     pub(super) fn may_fail(&self, context: &Context) -> Result<(), OperationError> {
         let now = self.services.time.now();

@@ -187,7 +187,12 @@ impl Context {
         self.call.scope.principal()
     }
 
-    /// Whom confirmation tokens and places for executions belong to: the session, or else the principal.
+    /// Whom running executions count for: the principal with all of its sessions, or else the session.
+    pub(crate) fn execution_account(&self) -> Option<&str> {
+        self.principal().map(Principal::id).or_else(|| self.session().map(Session::id))
+    }
+
+    /// Whom confirmation tokens belong to: the session, or else the principal.
     pub(crate) fn account(&self) -> Option<&str> {
         self.session().map(Session::id).or_else(|| self.principal().map(Principal::id))
     }

@@ -22,7 +22,7 @@ pub struct Preview {
 }
 
 impl Preview {
-    /// Asks this question instead of the declared one. The confirmation is valid as long as the question stays the same.
+    /// Asks this question instead of the declared one, with at most 2,000 characters. The confirmation is valid as long as the question stays the same.
     pub fn new(question: impl Into<String>) -> Self {
         let question = question.into();
         Self { fingerprint: Some(hash(question.as_bytes())), question: Some(question) }

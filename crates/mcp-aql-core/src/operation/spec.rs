@@ -68,6 +68,8 @@ pub struct OperationSpec {
     pub timeout_seconds: Option<u32>,
     /// The scope that a caller needs, instead of that of the category.
     pub scope: Option<&'static str>,
+    /// The claims of the caller that arguments of the function come from.
+    pub claims: &'static [&'static str],
     /// Whether a generated example is shown although the parameters say the same.
     pub(crate) shows_sample: bool,
 }
@@ -95,6 +97,7 @@ impl OperationSpec {
             lifecycle: None,
             timeout_seconds: None,
             scope: None,
+            claims: &[],
             shows_sample: false,
         }
     }
@@ -181,6 +184,13 @@ impl OperationSpec {
     #[must_use]
     pub const fn scope(mut self, scope: &'static str) -> Self {
         self.scope = Some(scope);
+        self
+    }
+
+    /// Lists the claims of the caller that arguments of the function come from.
+    #[must_use]
+    pub const fn claims(mut self, claims: &'static [&'static str]) -> Self {
+        self.claims = claims;
         self
     }
 

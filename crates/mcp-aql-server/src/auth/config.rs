@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_core::principal::Principal;
+use mcp_aql_protocol::is_scope;
 use serde::Deserialize;
 
 use super::{Authenticator, StaticTokens};
@@ -21,6 +22,15 @@ struct AuthTable {
     jwt: Option<super::jwt::JwtTable>,
     #[cfg(not(feature = "jwt"))]
     jwt: Option<serde_json::Value>,
+}
+
+/// Whether a text is a URL of HTTP, without characters that a header cannot have inside quotes.
+fn is_url(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    rest.is_some_and(|rest| {
+        !rest.is_empty()
+            && rest.bytes().all(|each| each.is_ascii_graphic() && !b"\"\\".contains(&each))
+    })
 }
 
 /// A token that the operator has given out.
@@ -47,6 +57,11 @@ pub(crate) fn configured(adapter: &Adapter) -> Result<Option<Configured>> {
     let fault =
         |problem: String| Error::Usage(format!("the table `auth` of the configuration: {problem}"));
     let table = AuthTable::deserialize(table).map_err(|error| fault(error.to_string()))?;
+    if let Some(url) = table.resource.as_deref().filter(|url| !is_url(url)) {
+        return Err(fault(format!(
+            "`resource` is '{url}', which is not a URL with http:// or https://"
+        )));
+    }
     let authenticator: Arc<dyn Authenticator> = match (table.jwt, table.tokens) {
         (Some(jwt), tokens) if tokens.is_empty() => jwt_authenticator(jwt)?,
         (None, tokens) if !tokens.is_empty() => Arc::new(static_tokens(tokens)?),
@@ -66,6 +81,14 @@ pub(crate) fn configured(adapter: &Adapter) -> Result<Option<Configured>> {
 fn static_tokens(tables: Vec<TokenTable>) -> Result<StaticTokens> {
     tables.into_iter().try_fold(StaticTokens::new(), |tokens, table| {
         let TokenTable { sha256, subject, scopes, claims } = table;
+        if subject.is_empty() {
+            return Err(Error::Usage("a token of the configuration has an empty `subject`".to_owned()));
+        }
+        if let Some(scope) = scopes.iter().find(|scope| !is_scope(scope)) {
+            return Err(Error::Usage(format!(
+                "'{scope}' of the configuration is not one scope: write each scope in quotes of its own"
+            )));
+        }
         let principal = Principal::new("operator", &subject).with_scopes(scopes);
         let principal = claims
             .into_iter()

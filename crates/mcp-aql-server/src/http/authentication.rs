@@ -1,5 +1,6 @@
 //! Authenticates requests before anything else reads them, as MCP asks of a resource server.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -19,9 +20,8 @@ use tower_service::Service;
 use super::options::ENDPOINT_PATH;
 use crate::auth::Authenticator;
 
-/// The path of the metadata of the resource (RFC 9728), without and with the path of the endpoint.
-pub(super) const METADATA_PATHS: [&str; 2] =
-    ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"];
+/// The path of the metadata of a resource, before the path of the resource (RFC 9728 §3.1).
+const METADATA_PATH: &str = "/.well-known/oauth-protected-resource";
 
 /// What clients are told about the resource.
 #[derive(Clone)]
@@ -38,64 +38,89 @@ pub(super) struct Resource {
 /// A challenge for a client without sufficient authentication. Requests carry it as an extension.
 #[derive(Debug, Clone)]
 pub(super) struct Challenge {
-    /// The parameter with the place of the metadata.
-    metadata: String,
+    /// The parameter with the place of the metadata, if clients find an authorization server there.
+    metadata: Option<String>,
 }
 
 impl Challenge {
     /// Responds that the token lacks a scope.
     pub(super) fn insufficient_scope(&self, mut response: Response, scope: &str) -> Response {
         *response.status_mut() = StatusCode::FORBIDDEN;
-        let text =
-            format!(r#"Bearer error="insufficient_scope", scope="{scope}", {}"#, self.metadata);
-        if let Ok(value) = HeaderValue::try_from(text) {
-            response.headers_mut().insert(WWW_AUTHENTICATE, value);
-        }
+        self.add_to(&mut response, &[("error", "insufficient_scope"), ("scope", scope)]);
         response
     }
 
     fn respond(&self, status: StatusCode, error: &str, description: &str, scope: &str) -> Response {
-        let of_error = match error {
-            "" => String::new(),
-            error => format!(r#"error="{error}", error_description="{description}", "#),
-        };
-        let text = format!(r#"Bearer {of_error}scope="{scope}", {}"#, self.metadata);
         let mut response = (status, description.to_owned()).into_response();
-        if let Ok(value) = HeaderValue::try_from(text) {
+        let of_error = if error.is_empty() { "" } else { description };
+        let parameters = [("error", error), ("error_description", of_error), ("scope", scope)];
+        self.add_to(&mut response, &parameters);
+        response
+    }
+
+    /// Adds the header with these parameters, without empty ones.
+    fn add_to(&self, response: &mut Response, parameters: &[(&str, &str)]) {
+        let metadata = self.metadata.as_deref().unwrap_or_default();
+        let all = parameters.iter().copied().chain([("resource_metadata", metadata)]);
+        let given = all.filter(|(_, value)| !value.is_empty());
+        let parameters: Vec<_> = given.map(|(name, value)| format!("{name}=\"{value}\"")).collect();
+        let text = format!("Bearer {}", parameters.join(", "));
+        if let Ok(value) = HeaderValue::try_from(text.trim_end()) {
             response.headers_mut().insert(WWW_AUTHENTICATE, value);
         }
-        response
     }
 }
 
 impl Resource {
-    /// The beginning of the URLs of this server: that of the configured URL, or else of the request.
-    fn origin(&self, headers: &HeaderMap) -> String {
+    /// The URL of the endpoint: the configured one, or else that of the request.
+    fn url(&self, headers: &HeaderMap) -> String {
         if let Some(url) = &self.url {
-            return url.strip_suffix(ENDPOINT_PATH).unwrap_or(url).to_owned();
+            return url.to_string();
         }
         let host = headers.get(HOST).and_then(|host| host.to_str().ok());
         let is_plain = |host: &&str| {
             host.bytes().all(|each| each.is_ascii_alphanumeric() || b".-:[]".contains(&each))
         };
-        format!("http://{}", host.filter(is_plain).unwrap_or("localhost"))
+        format!("http://{}{ENDPOINT_PATH}", host.filter(is_plain).unwrap_or("localhost"))
+    }
+
+    /// The paths of the metadata, for clients that know the URL of the endpoint and for those that only know the host.
+    pub(super) fn metadata_paths(&self) -> BTreeSet<String> {
+        let mut paths: BTreeSet<_> =
+            ["", ENDPOINT_PATH].map(|path| format!("{METADATA_PATH}{path}")).into();
+        if let Some(url) = &self.url {
+            let (_, path) = origin_and_path(url);
+            let is_plain = |each: u8| each.is_ascii_alphanumeric() || b"-._~/".contains(&each);
+            if path.bytes().all(is_plain) {
+                paths.insert(format!("{METADATA_PATH}{}", path.trim_end_matches('/')));
+            }
+        }
+        paths
     }
 
     fn challenge(&self, headers: &HeaderMap) -> Challenge {
-        let [path, _] = METADATA_PATHS;
-        let origin = self.origin(headers);
-        Challenge { metadata: format!(r#"resource_metadata="{origin}{path}""#) }
+        let url = self.url(headers);
+        let (origin, path) = origin_and_path(&url);
+        let metadata = format!("{origin}{METADATA_PATH}{}", path.trim_end_matches('/'));
+        let has_servers = !self.authenticator.authorization_servers().is_empty();
+        Challenge { metadata: has_servers.then_some(metadata) }
     }
 
-    /// The metadata of the resource (RFC 9728).
+    /// The metadata of the resource. Empty lists are omitted (RFC 9728 §3.2).
     pub(super) fn metadata(&self, headers: &HeaderMap) -> Response {
-        let metadata = json!({
-            "resource": format!("{}{ENDPOINT_PATH}", self.origin(headers)),
+        let mut metadata = json!({
+            "resource": self.url(headers),
             "resource_name": &*self.name,
-            "authorization_servers": self.authenticator.authorization_servers(),
             "bearer_methods_supported": ["header"],
-            "scopes_supported": &*self.scopes,
         });
+        let servers = self.authenticator.authorization_servers();
+        for (name, list) in
+            [("authorization_servers", &*servers), ("scopes_supported", &*self.scopes)]
+        {
+            if !list.is_empty() {
+                metadata[name] = json!(list);
+            }
+        }
         let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")];
         (headers, metadata.to_string()).into_response()
     }
@@ -143,6 +168,13 @@ impl Resource {
 fn unavailable() -> Response {
     let reason = "Tokens cannot be checked at present. Try again later";
     (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "30")], reason).into_response()
+}
+
+/// The parts of a URL: scheme and host, and the path.
+fn origin_and_path(url: &str) -> (&str, &str) {
+    let start = url.find("://").map_or(0, |at| at + "://".len());
+    let end = url.get(start..).and_then(|rest| rest.find('/')).map(|at| start + at);
+    url.split_at_checked(end.unwrap_or(url.len())).unwrap_or((url, ""))
 }
 
 /// Whether a query string has a token.

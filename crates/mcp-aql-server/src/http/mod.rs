@@ -30,7 +30,7 @@ use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use self::authentication::{Authenticated, METADATA_PATHS, Resource};
+use self::authentication::{Authenticated, Resource};
 use self::body::{BodyBudget, BodyGuard};
 use self::direct::DirectCalls;
 pub use self::listener::serve as serve_connections;
@@ -51,11 +51,11 @@ impl HttpOptions {
     /// [connections](Self::max_connections) and [bytes](Self::max_inflight_bytes).
     ///
     /// The router itself must check the contents of requests, including [hosts](Self::allowed_hosts) and
-    /// [origins](Self::allowed_origins).
+    /// [origins](Self::allowed_origins), and authenticate its callers.
     ///
     /// # Errors
     /// [`Error::Usage`](mcp_aql_core::Error::Usage) if other machines could reach the address and the options do not allow
-    /// that.
+    /// that, or if the options have an [authenticator](Self::authenticator), which cannot know the router.
     pub async fn serve_router<S>(
         self,
         listener: TcpListener,
@@ -65,6 +65,10 @@ impl HttpOptions {
     where
         S: Future<Output = ()> + Send + 'static,
     {
+        if self.authenticator.is_some() {
+            let problem = "an authenticator only applies to the router of an adapter";
+            return Err(mcp_aql_core::Error::Usage(problem.to_owned()));
+        }
         let address = listener.local_addr()?;
         self.check(address.ip())?;
         let ended = CancellationToken::new();
@@ -139,7 +143,9 @@ pub trait ServeHttp {
 
 impl ServeHttp for Adapter {
     fn router(&self, options: &HttpOptions) -> axum::Router {
-        served(AdapterTools::new(self), options, Arc::new(Sessions::new(options))).0
+        let options = options.clone().configured_or_closed(self);
+        let sessions = Arc::new(Sessions::new(&options));
+        served(AdapterTools::new(self), &options, sessions).0
     }
 
     fn serve_http(
@@ -148,6 +154,7 @@ impl ServeHttp for Adapter {
         options: HttpOptions,
     ) -> impl Future<Output = Result> + Send {
         erased(async move {
+            let options = options.configured(self)?;
             options.check(address.ip())?;
             let listener = TcpListener::bind(address).await?;
             listen(self, listener, options, Box::pin(shutdown_signal())).await
@@ -173,6 +180,7 @@ async fn listen(
     options: HttpOptions,
     stop: BoxFuture<'static, ()>,
 ) -> Result {
+    let options = options.configured(adapter)?;
     options.check(listener.local_addr()?.ip())?;
     let _services = adapter.start_services().await?;
     serve(AdapterTools::new(adapter), listener, options, stop).await
@@ -260,10 +268,10 @@ fn served(
         .route_service(&format!("{ENDPOINT_PATH}/"), endpoint.clone())
         .route_service(&format!("{ENDPOINT_PATH}/{{*rest}}"), endpoint);
     let Some(resource) = resource else { return (router, shared) };
-    let router = METADATA_PATHS.into_iter().fold(router, |router, path| {
+    let router = resource.metadata_paths().into_iter().fold(router, |router, path| {
         let resource = resource.clone();
         let metadata = |headers: HeaderMap| async move { resource.metadata(&headers) };
-        router.route(path, axum::routing::get(metadata))
+        router.route(&path, axum::routing::get(metadata))
     });
     (router, shared)
 }

@@ -1,6 +1,7 @@
 //! The options of the HTTP server.
 
 use std::fmt;
+use std::future::ready;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,14 +9,28 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::main_error::{Error, Result};
+use mcp_aql_core::principal::Principal;
 
-use crate::auth::{Authenticator, Configured, configured};
+use crate::auth::{AuthenticationError, Authenticator, Configured, configured};
 
 /// The path of the endpoint.
 pub(super) const ENDPOINT_PATH: &str = "/mcp";
 /// The upper bound of every configured timeout.
 const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// Authenticates nobody.
+struct Closed;
+
+impl Authenticator for Closed {
+    fn authenticate<'a>(
+        &'a self,
+        _token: &'a str,
+    ) -> BoxFuture<'a, std::result::Result<Principal, AuthenticationError>> {
+        Box::pin(ready(Err(AuthenticationError::unavailable())))
+    }
+}
 
 /// Options for serving an adapter over HTTP.
 ///
@@ -122,7 +137,7 @@ impl HttpOptions {
     /// Authenticates each request. Without a valid token it is answered with 401, and the metadata of the resource
     /// (RFC 9728) tell clients where to get one. An operation reads the principal with
     /// [`Context::principal`](mcp_aql_core::Context::principal), and needs its [scopes](mcp_aql_core::access::Access).
-    /// Sessions, executions, confirmation tokens and cursors belong to the principal that began them.
+    /// Sessions, executions and confirmation tokens belong to the principal that began them.
     #[must_use]
     pub fn authenticator(mut self, authenticator: impl Authenticator) -> Self {
         self.authenticator = Some(Shared(Arc::new(authenticator)));
@@ -130,7 +145,8 @@ impl HttpOptions {
     }
 
     /// Sets the URL of the endpoint as clients write it, for the metadata of the resource:
-    /// `https://tasks.example.org/mcp`. Default: `http://` and the host of the request.
+    /// `https://tasks.example.org/mcp`. Default: `http://`, the host of the request and `/mcp`. Clients look for the
+    /// metadata at `/.well-known/oauth-protected-resource` and the path of this URL, also if a proxy changes the path.
     #[must_use]
     pub fn resource(mut self, url: impl Into<String>) -> Self {
         self.resource = Some(url.into());
@@ -157,6 +173,15 @@ impl HttpOptions {
             self.resource = self.resource.or(resource);
         }
         Ok(self)
+    }
+
+    /// Like [`configured`](Self::configured), for a router, whose construction cannot fail: if the table `auth` is
+    /// invalid, every request is answered with 503.
+    pub(super) fn configured_or_closed(self, adapter: &Adapter) -> Self {
+        self.clone().configured(adapter).unwrap_or_else(|error| {
+            tracing::error!(%error, "no request can be authenticated");
+            self.authenticator(Closed)
+        })
     }
 
     /// Keeps a session for each client of MCP versions before 2026-07-28. Default: on. Later

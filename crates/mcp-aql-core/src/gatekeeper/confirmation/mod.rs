@@ -14,7 +14,7 @@ use super::gate::{Gate, GatePlan, GateStage, Ticket};
 use super::permission_plan::Decision;
 use super::request::{AuditIds, GateRequest};
 use super::token::{STATE_CHANGED, TokenKind, TokenScope, Validity};
-use super::{confirmation_message, params_hash, settings};
+use super::{confirmation_message, settings};
 use crate::approvals::{ApprovalRequest, Approvals};
 use crate::clock;
 use crate::error::OperationError;
@@ -89,7 +89,9 @@ impl Gate for ConfirmationGate {
                 return Ok(None);
             };
             let person = self.approver_for(request, by_operator).await?;
+            // A confirmation for the session does not cover calls with another identity.
             let granted = session.is_some()
+                && request.operation.spec.claims.is_empty()
                 && self.tokens.issuer().is_granted(
                     request.context,
                     request.name(),
@@ -100,10 +102,17 @@ impl Gate for ConfirmationGate {
                 request.audit(audit, "OPERATION_ALLOWED", "confirmed", reason).await;
                 return Ok(None);
             }
-            let hash = params_hash::params_hash(request.arguments);
+            let hash = request.params_hash();
             // A call that would fail is refused before a confirmation is requested, and one that would do something else
             // than what was confirmed is confirmed again.
-            let preview = request.preview().await?;
+            let has_token = request.credentials.confirmation().is_some();
+            let may_ask =
+                self.tokens.issuer().may_ask(request.context, has_token || person.is_some());
+            let preview = match may_ask {
+                Ok(()) => request.preview().await?,
+                // The token is refused below, or none is issued, so nothing is looked at for this caller.
+                Err(_) => Preview::unchanged(),
+            };
             let required = RequiredConfirmation { session, reason, policies, hash, preview };
             let ticket = match person {
                 Some(person) => self.require_approval(request, required, person).await?,
@@ -273,7 +282,10 @@ impl ConfirmationGate {
 /// The question of the operation about this call, or its confirmation message with the values of the call.
 fn message(request: GateRequest<'_>, required: &RequiredConfirmation<'_>) -> Option<String> {
     if let Some(question) = required.preview.question() {
-        return Some(confirmation_message::plain(question));
+        return Some(confirmation_message::plain(
+            question,
+            confirmation_message::MAX_QUESTION_CHARS,
+        ));
     }
     let message = request.operation.spec.danger.confirmation_message;
     let GateRequest { operation, arguments, shapes, .. } = request;

@@ -14,11 +14,13 @@ use crate::auth::AuthenticationError;
 
 /// The maximum size of a key set, in bytes.
 const MAX_BYTES: usize = 256 << 10;
+/// The problem of a key set beyond that.
+const TOO_LARGE: &str = "it is too large";
 /// The maximum time for fetching a key set.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 /// The minimum time between two attempts to fetch a key set.
 const MIN_INTERVAL: Duration = Duration::from_secs(30);
-/// How long keys are used at most if no newer ones can be fetched.
+/// How long old keys are used if no newer ones can be fetched.
 const MAX_STALE: Duration = Duration::from_secs(60 * 60);
 
 /// Where the public keys of an issuer come from, as a JSON Web Key Set.
@@ -68,7 +70,8 @@ impl KeySource {
     async fn read(&self) -> std::result::Result<Vec<u8>, String> {
         let url = match &self.0 {
             Source::File(path) => {
-                return tokio::fs::read(path).await.map_err(|error| error.to_string());
+                let bytes = tokio::fs::read(path).await.map_err(|error| error.to_string())?;
+                return if bytes.len() > MAX_BYTES { Err(TOO_LARGE.to_owned()) } else { Ok(bytes) };
             }
             Source::Url(url) => url,
         };
@@ -82,7 +85,7 @@ impl KeySource {
         while let Some(chunk) = reply.chunk().await.map_err(|error| error.to_string())? {
             body.extend_from_slice(&chunk);
             if body.len() > MAX_BYTES {
-                return Err("it is too large".to_owned());
+                return Err(TOO_LARGE.to_owned());
             }
         }
         Ok(body)
@@ -129,7 +132,8 @@ impl Keys {
     ) -> std::result::Result<bool, AuthenticationError> {
         let find = |known: &Known| {
             let fits = |key: &&Key| {
-                key.fits(algorithm) && key_id.is_none_or(|id| key.id.as_deref() == Some(id))
+                let is_named = |id: &str| key.id.as_deref().is_none_or(|own| own == id);
+                key.fits(algorithm) && key_id.is_none_or(is_named)
             };
             let mut keys = known.keys.iter().filter(fits).peekable();
             keys.peek()?;
@@ -137,10 +141,12 @@ impl Keys {
             Some(keys.any(|key| key.verifies(algorithm, message, signed)))
         };
         let known = self.current(false).await?;
-        if let Some(verified) = find(&known) {
-            return Ok(verified);
+        match find(&known) {
+            Some(true) => return Ok(true),
+            Some(false) if key_id.is_some() => return Ok(false),
+            // The issuer may have begun to use a new key.
+            Some(false) | None => {}
         }
-        // The issuer may have begun to use a new key.
         let known = self.current(true).await?;
         find(&known)
             .ok_or_else(|| AuthenticationError::invalid("the token is signed with an unknown key"))
@@ -149,7 +155,17 @@ impl Keys {
     /// The keys, fetched if they are old or if a newer set is needed and the last attempt was not just now.
     async fn current(&self, newer: bool) -> std::result::Result<Known, AuthenticationError> {
         let before = lock(&self.0.known).clone();
+        // Keys that have become old just now are used while newer ones are fetched.
+        let is_usable =
+            before.fetched_at.is_some_and(|at| at.elapsed() < self.0.max_age.saturating_mul(2));
         let known = match self.0.is_due(&before, newer) {
+            true if !newer && is_usable => {
+                if self.0.fetching.try_lock().is_ok() {
+                    let (cache, before) = (Arc::clone(&self.0), before.clone());
+                    tokio::spawn(async move { cache.refresh(&before, newer).await });
+                }
+                before
+            }
             true => {
                 // A task of its own, so that an attempt is not repeated because a client disconnects.
                 let cache = Arc::clone(&self.0);
@@ -159,7 +175,7 @@ impl Keys {
             false => before,
         };
         match known.fetched_at {
-            Some(at) if at.elapsed() < MAX_STALE.max(self.0.max_age) => Ok(known),
+            Some(at) if at.elapsed() < self.0.max_age.saturating_add(MAX_STALE) => Ok(known),
             _ => Err(AuthenticationError::unavailable()),
         }
     }

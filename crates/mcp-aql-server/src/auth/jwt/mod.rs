@@ -97,7 +97,7 @@ impl JwtOptions {
     }
 
     /// Sets the age at which keys are fetched again, so that a key that the issuer has withdrawn is no longer accepted.
-    /// Default: 10 minutes. If fetching fails, older keys are used for up to an hour.
+    /// Default: 10 minutes. If fetching fails, they are used for an hour more.
     #[must_use]
     pub fn max_key_age(mut self, age: Duration) -> Self {
         self.max_key_age = age;

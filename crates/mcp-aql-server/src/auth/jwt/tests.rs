@@ -295,7 +295,7 @@ async fn withdrawn_keys_are_refused_and_an_unreachable_issuer_is_no_reason_to_ac
     let set = issuer.key_set();
     let (url, count) = serve(move |number| match number {
         0 => set.to_string(),
-        1 | 2 => "broken".to_owned(),
+        1..=3 => "broken".to_owned(),
         _ => json!({ "keys": [] }).to_string(),
     })
     .await;
@@ -310,11 +310,17 @@ async fn withdrawn_keys_are_refused_and_an_unreachable_issuer_is_no_reason_to_ac
     advance(9).await;
     assert!(authenticator.authenticate(&valid).await.is_ok());
     assert_eq!(count.load(Ordering::SeqCst), 1);
-    // The issuer is broken: its keys are used for an hour.
+    // Keys that have become old just now are used while newer ones are fetched.
     advance(2).await;
     assert!(authenticator.authenticate(&valid).await.is_ok());
-    assert_eq!(count.load(Ordering::SeqCst), 2);
+    while count.load(Ordering::SeqCst) < 2 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    // The issuer is broken: its keys are used for an hour more.
     advance(50).await;
+    assert!(authenticator.authenticate(&valid).await.is_ok());
+    assert_eq!(count.load(Ordering::SeqCst), 3);
+    advance(10).await;
     let error = authenticator.authenticate(&valid).await.unwrap_err();
     assert_eq!(error.reason(), None, "stale keys are used");
     advance(1).await;
