@@ -7,10 +7,9 @@ use mcp_aql_protocol::ErrorCode;
 
 use super::GateSettings;
 use super::request::{AuditIds, GateRequest};
-use super::token::{
-    IssuedToken, TokenClaim, TokenKind, TokenScope, TokenStore, Validity, audit_id,
-};
+use super::token::{IssuedToken, TokenClaim, TokenScope, TokenStore, Validity};
 use super::token_issue::TokenIssuer;
+use super::token_text::{TokenKind, audit_id};
 use crate::audit::Audit;
 use crate::error::OperationError;
 use crate::services::Services;

@@ -19,6 +19,7 @@ mod request;
 mod settings;
 mod token;
 mod token_issue;
+mod token_text;
 mod trust;
 mod trust_matrix;
 

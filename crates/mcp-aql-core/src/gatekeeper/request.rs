@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::params_hash::{digest, params_hash};
 use super::permission_plan::{Decision, PermissionPlan};
-use super::token::{TokenKind, TokenScope};
+use super::token::TokenScope;
+use super::token_text::TokenKind;
 use crate::argument::Argument;
 use crate::audit::{Audit, AuditEntry};
 use crate::concurrency::{caught, given_up, timed_out};

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_protocol::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use super::params_hash::digest;
+use super::token_text::{TokenKind, audit_id, has_form, mask_token, random_token};
 use crate::audit::AuditEntry;
 use crate::clock;
 use crate::clock::{later, whole_seconds};
@@ -23,25 +22,6 @@ const RETENTION_PERIOD: TimeDelta = TimeDelta::minutes(30);
 
 /// The detail of the error for a call that would do something else than what was confirmed.
 pub(super) const STATE_CHANGED: &str = "state_changed";
-
-/// The purpose of a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum TokenKind {
-    /// Runs a dangerous operation.
-    Confirmation,
-    /// Runs a call although a quota pauses.
-    QuotaContinue,
-}
-
-impl TokenKind {
-    const fn prefix(self) -> &'static str {
-        match self {
-            Self::Confirmation => "conf_",
-            Self::QuotaContinue => "quota_continue_",
-        }
-    }
-}
 
 /// The call that a token is for.
 #[derive(Debug, Clone, Copy)]
@@ -361,51 +341,6 @@ impl TokenStore {
 fn read(record: &Record) -> Result<TokenRecord, StoreError> {
     serde_json::from_str(&record.value)
         .map_err(|_| StoreError::Unreadable("cannot read a confirmation token".to_owned()))
-}
-
-/// Shortens a token for errors, which end up in logs and transcripts: the text identifies the token, but
-/// cannot be used in its place.
-fn mask_token(token: &str) -> String {
-    const VISIBLE_CHARS: usize = 4;
-    let kinds = [TokenKind::Confirmation, TokenKind::QuotaContinue];
-    let prefix = kinds.map(TokenKind::prefix).into_iter().find(|kind| token.starts_with(kind));
-    let maximum = prefix.map_or(0, str::len) + VISIBLE_CHARS;
-    match token.char_indices().nth(maximum) {
-        Some((end, _)) => format!("{}…", token.get(..end).unwrap_or_default()),
-        None => token.to_owned(),
-    }
-}
-
-/// Returns the id of a token in the audit log, also for tokens that the store does not know: the first 64
-/// bits of its hash. Text that cannot be a token is not hashed, because it may be a secret with fewer than
-/// 256 random bits.
-pub(crate) fn audit_id(token: &str) -> String {
-    let kinds = [TokenKind::Confirmation, TokenKind::QuotaContinue];
-    match digest(token.as_bytes()).get(..16) {
-        Some(hash) if kinds.iter().any(|kind| has_form(token, *kind)) => format!("t-{hash}"),
-        _ => "malformed".to_owned(),
-    }
-}
-
-/// Generates 256 random bits with the kind's prefix (REQ-TOK-01, REQ-TOK-02).
-fn random_token(kind: TokenKind) -> Result<String, OperationError> {
-    Ok(format!("{}{}", kind.prefix(), URL_SAFE_NO_PAD.encode(random_bits()?)))
-}
-
-/// Generates 256 bits with the system's random number generator.
-pub(crate) fn random_bits() -> Result<[u8; 32], OperationError> {
-    let mut bits = [0; 32];
-    getrandom::fill(&mut bits)
-        .map_err(|error| OperationError::internal(format!("no random bits: {error}")))?;
-    Ok(bits)
-}
-
-/// Returns whether text has the form of a token of this kind (REQ-TOK-01).
-fn has_form(token: &str, kind: TokenKind) -> bool {
-    let body = token.strip_prefix(kind.prefix());
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    (8..=80).contains(&token.len())
-        && body.is_some_and(|body| (1..=64).contains(&body.len()) && body.bytes().all(plain))
 }
 
 fn saturating_sum(one: TimeDelta, other: TimeDelta) -> TimeDelta {

@@ -267,7 +267,7 @@ fn count(
 
 #[cfg(test)]
 mod tests {
-    use super::super::token::TokenKind;
+    use super::super::token_text::TokenKind;
     use super::*;
     use crate::audit::Audit;
     use crate::clock::TimeSource;

@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::principal::Principal;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use tower_service::Service;
 
 use super::options::ENDPOINT_PATH;
@@ -108,21 +108,20 @@ impl Resource {
 
     /// The metadata of the resource. Empty lists are omitted (RFC 9728 §3.2).
     pub(super) fn metadata(&self, headers: &HeaderMap) -> Response {
-        let mut metadata = json!({
-            "resource": self.url(headers),
-            "resource_name": &*self.name,
-            "bearer_methods_supported": ["header"],
-        });
+        let mut metadata = Map::new();
+        metadata.insert("resource".to_owned(), self.url(headers).into());
+        metadata.insert("resource_name".to_owned(), (&*self.name).into());
+        metadata.insert("bearer_methods_supported".to_owned(), json!(["header"]));
         let servers = self.authenticator.authorization_servers();
         for (name, list) in
             [("authorization_servers", &*servers), ("scopes_supported", &*self.scopes)]
         {
             if !list.is_empty() {
-                metadata[name] = json!(list);
+                metadata.insert(name.to_owned(), json!(list));
             }
         }
         let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")];
-        (headers, metadata.to_string()).into_response()
+        (headers, Value::from(metadata).to_string()).into_response()
     }
 
     /// Replaces the token of a request by its principal, or returns the response that refuses the request.
