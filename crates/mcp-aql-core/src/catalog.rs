@@ -80,10 +80,8 @@ impl Views {
 
     fn view(&self, whole: &Catalog, shown: &[bool]) -> Catalog {
         let registry = &whole.registry;
-        let places = || (0..shown.len()).filter(|place| shown.get(*place) == Some(&true));
-        let entries = places().filter_map(|place| registry.entries.get(place).map(Arc::clone));
-        let descriptions =
-            places().filter_map(|place| whole.descriptions.get(place).map(Arc::clone)).collect();
+        let entries = only_shown(&registry.entries, shown);
+        let descriptions = only_shown(&whole.descriptions, shown).collect();
         let registry =
             Registry::new(registry.profile.clone(), entries, registry.tool_names.clone());
         let types = whole.types_of(&registry);
@@ -92,6 +90,11 @@ impl Views {
         let shapes = Arc::clone(&whole.shapes);
         Catalog { registry, shapes, descriptions, introspection, mode: whole.mode }
     }
+}
+
+/// The shown ones of the values of all operations.
+fn only_shown<'a, T>(all: &'a [Arc<T>], shown: &'a [bool]) -> impl Iterator<Item = Arc<T>> + 'a {
+    all.iter().zip(shown).filter(|(_, is_shown)| **is_shown).map(|(one, _)| Arc::clone(one))
 }
 
 impl Catalog {

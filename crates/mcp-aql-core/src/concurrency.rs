@@ -116,12 +116,7 @@ impl ConcurrencyLimit {
             if context.is_cancelled() {
                 return Err(given_up());
             }
-            match limit {
-                Some(limit) => tokio::time::timeout(limit, caught(start))
-                    .await
-                    .unwrap_or_else(|_| Err(timed_out(limit, reads))),
-                None => caught(start).await,
-            }
+            within(limit, reads, caught(start)).await
         };
         run_until_cancelled(category, context, work).await
     }
@@ -152,8 +147,22 @@ async fn run_until_cancelled(
     }
 }
 
+/// Awaits a function of the author's, and drops it at its time limit.
+pub(crate) async fn within<T>(
+    limit: Option<Duration>,
+    reads: bool,
+    work: impl Future<Output = Result<T, OperationError>>,
+) -> Result<T, OperationError> {
+    match limit {
+        Some(limit) => {
+            tokio::time::timeout(limit, work).await.unwrap_or_else(|_| Err(timed_out(limit, reads)))
+        }
+        None => work.await,
+    }
+}
+
 /// The error of a call that was stopped at its time limit.
-pub(crate) fn timed_out(limit: Duration, reads: bool) -> OperationError {
+fn timed_out(limit: Duration, reads: bool) -> OperationError {
     let seconds = limit.as_secs_f64();
     let next_step = match reads {
         true => "ask for less, or try again later",

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use crate::principal::Principal;
@@ -50,9 +49,8 @@ impl Session {
     /// confirmation token of one process is valid in another.
     #[doc(hidden)]
     pub fn of_principal(principal: &Principal) -> Self {
-        let hash = Sha256::digest(principal.id());
-        let short: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        Self::with_id(format!("u-{short}").into(), true)
+        let hash = crate::vocab::digest(principal.id().as_bytes());
+        Self::with_id(format!("u-{}", hash.get(..32).unwrap_or_default()).into(), true)
     }
 
     fn with_id(id: Box<str>, is_of_principal: bool) -> Self {

@@ -28,21 +28,17 @@ impl Pipeline {
         let mut warnings = Warnings::default();
         let mut items = items.into_iter();
         while let Some(item) = items.next() {
-            let operation = match &item {
+            let name = match &item {
                 Ok(input) => &input.operation,
                 Err(refused) => &refused.operation,
             };
-            let introspects = introspects(operation);
-            let operation = crate::text::shorten(operation);
+            let introspects = introspects(name);
+            let operation = crate::text::shorten(name);
             if batch.is_full() {
                 batch.push_not_run(&operation);
                 continue;
             }
             let context = Context::of_call(scope.clone(), self.upstream.clone());
-            let name = match &item {
-                Ok(input) => &input.operation,
-                Err(refused) => &refused.operation,
-            };
             let observed = self.observe(name, &context);
             let outcome = match item {
                 Ok(input) => {

@@ -20,7 +20,6 @@ use crate::operation::{
 use crate::paging::{Page, PageRequest};
 use crate::principal::Principal;
 use crate::request::Credentials;
-use crate::session::Session;
 use crate::spec::LifecycleSpec;
 use crate::vocab::ReplyLimits;
 
@@ -113,8 +112,7 @@ impl Pipeline {
     ) -> Outcome {
         let (status, operation) = (request.text("status"), request.text("operation_name"));
         // Principals and sessions have different lists.
-        let owner = context.principal().map(Principal::id);
-        let owner = owner.or_else(|| context.session().map(Session::id));
+        let owner = context.execution_account();
         let name = request.operation.spec.name;
         let key = &self.settings.cursor_key;
         let mut warnings = Vec::new();

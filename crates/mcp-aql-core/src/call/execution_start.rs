@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::Pipeline;
 use super::admit::AdmittedCall;
-use super::observe::ObservedExecution;
+use super::observe::Observed;
 use super::run::record_usage;
 use super::validate::ValidCall;
 use crate::argument::Argument;
@@ -105,7 +105,7 @@ impl Pipeline {
         let context = context.clone();
         Box::new(move |execution: ExecutionContext, begin: Begin| {
             let context = context.of_execution(execution.clone());
-            let observed = ObservedExecution::begin(observers, spec, execution.id(), &context);
+            let observed = Observed::begin_execution(&observers, spec, execution.id(), &context);
             let call = Call {
                 arguments: valid.arguments.into_iter(),
                 context: context.clone(),

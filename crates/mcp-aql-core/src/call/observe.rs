@@ -1,4 +1,4 @@
-//! Observe: tells the author's observers about calls and executions.
+//! Observe: passes calls and executions to the author's observers.
 
 use std::time::Instant;
 
@@ -6,13 +6,16 @@ use mcp_aql_protocol::ErrorCode;
 
 use super::Pipeline;
 use crate::call_event::{CallEvent, CallOutcome, Observers};
-use crate::operation::{Context, OperationSpec, Outcome, RegisteredOperation};
+use crate::operation::{Context, OperationSpec, Outcome};
 use crate::response::Reply;
 
-/// A call that is observed. Nothing is measured without an observer. A call that is dropped was cancelled.
-pub(super) struct ObservedCall<'a> {
-    observers: &'a Observers,
-    operation: Option<&'a RegisteredOperation>,
+/// A call or an execution that is observed. The observers receive its event when it is dropped. Without an outcome it
+/// was cancelled.
+pub(super) struct Observed {
+    observers: Observers,
+    spec: Option<OperationSpec>,
+    /// The id of the execution; `None` for a call.
+    execution_id: Option<String>,
     context: Context,
     started: Instant,
     outcome: CallOutcome,
@@ -22,21 +25,23 @@ pub(super) struct ObservedCall<'a> {
 
 impl Pipeline {
     /// Begins to observe a call of the operation with this name, which may be unknown.
-    pub(super) fn observe(&self, operation: &str, context: &Context) -> Option<ObservedCall<'_>> {
-        let find = || self.catalog.registry.get(operation).map(|entry| &*entry.operation);
-        self.observe_with(find, || context.clone())
+    pub(super) fn observe(&self, operation: &str, context: &Context) -> Option<Observed> {
+        let spec = || self.catalog.registry.get(operation).map(|entry| entry.operation.spec);
+        Observed::begin(&self.observers, spec, || context.clone())
     }
+}
 
-    /// Begins to observe a call of an operation.
-    pub(super) fn observe_with<'a>(
-        &'a self,
-        operation: impl FnOnce() -> Option<&'a RegisteredOperation>,
+impl Observed {
+    /// Begins to observe a call. Without an observer nothing is measured.
+    pub(super) fn begin(
+        observers: &Observers,
+        spec: impl FnOnce() -> Option<OperationSpec>,
         context: impl FnOnce() -> Context,
-    ) -> Option<ObservedCall<'a>> {
-        let observers = &self.observers;
-        (!observers.is_empty()).then(|| ObservedCall {
-            observers,
-            operation: operation(),
+    ) -> Option<Self> {
+        (!observers.is_empty()).then(|| Self {
+            observers: observers.clone(),
+            spec: spec(),
+            execution_id: None,
             context: context(),
             started: Instant::now(),
             outcome: CallOutcome::Cancelled,
@@ -44,68 +49,27 @@ impl Pipeline {
             bytes: 0,
         })
     }
-}
 
-impl ObservedCall<'_> {
-    /// Tells the observers about the reply.
+    /// Begins to observe an execution with this context.
+    pub(super) fn begin_execution(
+        observers: &Observers,
+        spec: OperationSpec,
+        id: &str,
+        context: &Context,
+    ) -> Option<Self> {
+        let mut observed = Self::begin(observers, || Some(spec), || context.clone())?;
+        observed.execution_id = Some(id.to_owned());
+        Some(observed)
+    }
+
+    /// Completes the event of a call with its reply.
     pub(super) fn replied(mut self, reply: &Reply) {
         self.outcome = CallOutcome::of(reply.code, self.context.is_cancelled());
         self.code = reply.code;
         self.bytes = reply.text.len();
     }
-}
 
-impl Drop for ObservedCall<'_> {
-    fn drop(&mut self) {
-        let operation = self.operation.map(|operation| &operation.spec);
-        let scope = self.context.scope();
-        self.observers.tell(&CallEvent {
-            operation: operation.map(|spec| spec.name),
-            category: operation.map(|spec| spec.category),
-            outcome: self.outcome,
-            code: self.code,
-            duration: self.started.elapsed(),
-            request_bytes: scope.request_bytes,
-            reply_bytes: self.bytes,
-            execution_id: None,
-            scope,
-        });
-    }
-}
-
-/// An execution that is observed. An execution that is dropped was cancelled.
-pub(super) struct ObservedExecution {
-    observers: Observers,
-    spec: OperationSpec,
-    id: String,
-    context: Context,
-    started: Instant,
-    outcome: CallOutcome,
-    code: Option<ErrorCode>,
-    bytes: usize,
-}
-
-impl ObservedExecution {
-    /// Begins to observe an execution with this context.
-    pub(super) fn begin(
-        observers: Observers,
-        spec: OperationSpec,
-        id: &str,
-        context: &Context,
-    ) -> Option<Self> {
-        (!observers.is_empty()).then(|| Self {
-            observers,
-            spec,
-            id: id.to_owned(),
-            context: context.clone(),
-            started: Instant::now(),
-            outcome: CallOutcome::Cancelled,
-            code: None,
-            bytes: 0,
-        })
-    }
-
-    /// Tells the observers that the execution has ended.
+    /// Completes the event of an execution with its result.
     pub(super) fn ended(mut self, outcome: &Outcome) {
         match outcome {
             Ok(payload) => self.bytes = payload.len(),
@@ -117,18 +81,18 @@ impl ObservedExecution {
     }
 }
 
-impl Drop for ObservedExecution {
+impl Drop for Observed {
     fn drop(&mut self) {
         let scope = self.context.scope();
         self.observers.tell(&CallEvent {
-            operation: Some(self.spec.name),
-            category: Some(self.spec.category),
+            operation: self.spec.map(|spec| spec.name),
+            category: self.spec.map(|spec| spec.category),
             outcome: self.outcome,
             code: self.code,
             duration: self.started.elapsed(),
             request_bytes: scope.request_bytes,
             reply_bytes: self.bytes,
-            execution_id: Some(&self.id),
+            execution_id: self.execution_id.as_deref(),
             scope,
         });
     }

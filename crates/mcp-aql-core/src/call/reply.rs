@@ -3,6 +3,7 @@
 use mcp_aql_protocol::ErrorCode;
 
 use super::Pipeline;
+use super::observe::Observed;
 use crate::error::OperationError;
 use crate::introspection;
 use crate::operation::{CallScope, Context, Outcome};
@@ -36,7 +37,8 @@ impl Pipeline {
 
     /// The reply to a request that could not be read.
     pub(crate) fn reply_to_unreadable(&self, error: OperationError, scope: &CallScope) -> Reply {
-        let observed = self.observe_with(|| None, || Context::new(scope.clone()));
+        let context = || Context::new(scope.clone());
+        let observed = Observed::begin(&self.observers, || None, context);
         let reply = self.failure(self.labelled(error, false, scope), ReplyForm::Plain);
         if let Some(observed) = observed {
             observed.replied(&reply);
@@ -47,8 +49,9 @@ impl Pipeline {
     /// The reply to a request that was not decoded.
     pub(super) fn reply_to_refused(&self, refused: Refused, scope: &CallScope) -> Reply {
         let Refused { operation, error, batch, .. } = refused;
-        let find = || self.catalog.registry.get(&operation).map(|entry| &*entry.operation);
-        let observed = self.observe_with(find, || Context::new(scope.clone()));
+        let spec = || self.catalog.registry.get(&operation).map(|entry| entry.operation.spec);
+        let context = || Context::new(scope.clone());
+        let observed = Observed::begin(&self.observers, spec, context);
         let reply = self.refusal(&operation, error, batch, scope);
         if let Some(observed) = observed {
             observed.replied(&reply);

@@ -3,6 +3,7 @@
 
 use super::Pipeline;
 use super::call_log::CallLog;
+use super::observe::Observed;
 use super::reply::introspects;
 use super::validate::ValidCall;
 use crate::error::OperationError;
@@ -87,7 +88,8 @@ impl Pipeline {
         };
         let operation = &entry.operation;
         let context = Context::of_call(scope, self.upstream.clone());
-        let observed = self.observe_with(|| Some(&**operation), || context.clone());
+        let observed =
+            Observed::begin(&self.observers, || Some(operation.spec), || context.clone());
         let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
         let log = CallLog::new(operation, context.scope());
         let call = ValidCall { operation, valid, credentials: Credentials::default(), sent: None };

@@ -63,8 +63,7 @@ impl Condition {
 
     /// The subject of the authenticated caller is one of these.
     pub fn principal_is<S: Into<Value>>(subjects: impl IntoIterator<Item = S>) -> Self {
-        let subjects = subjects.into_iter().map(Into::into).collect();
-        Self { subject: Subject::Principal, test: Test::OneOf(subjects) }
+        Self { subject: Subject::Principal, test: Test::OneOf(values(subjects)) }
     }
 
     /// A claim of the authenticated caller equals one of these values.
@@ -72,8 +71,7 @@ impl Condition {
         claim: impl Into<String>,
         values: impl IntoIterator<Item = V>,
     ) -> Self {
-        let values = values.into_iter().map(Into::into).collect();
-        Self { subject: Subject::Claim(claim.into()), test: Test::OneOf(values) }
+        Self { subject: Subject::Claim(claim.into()), test: Test::OneOf(self::values(values)) }
     }
 
     /// A claim of the authenticated caller equals none of these values, or is missing, or there is no principal.
@@ -81,8 +79,7 @@ impl Condition {
         claim: impl Into<String>,
         values: impl IntoIterator<Item = V>,
     ) -> Self {
-        let values = values.into_iter().map(Into::into).collect();
-        Self { subject: Subject::Claim(claim.into()), test: Test::Lacks(values) }
+        Self { subject: Subject::Claim(claim.into()), test: Test::Lacks(self::values(values)) }
     }
 
     fn of(parameter: impl Into<String>, test: Test) -> Self {
@@ -104,8 +101,7 @@ impl Condition {
         parameter: impl Into<String>,
         values: impl IntoIterator<Item = V>,
     ) -> Self {
-        let values = values.into_iter().map(Into::into).collect();
-        Self::of(parameter, Test::OneOf(values))
+        Self::of(parameter, Test::OneOf(self::values(values)))
     }
 
     /// The parameter is a number above this one. Numbers are compared exactly, independent of their size and
@@ -178,6 +174,10 @@ impl Condition {
             },
         }
     }
+}
+
+fn values<V: Into<Value>>(values: impl IntoIterator<Item = V>) -> Vec<Value> {
+    values.into_iter().map(Into::into).collect()
 }
 
 /// Compares JSON values. 1 and 1.0 are equal.

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
 use crate::argument::Argument;
+use crate::vocab::digest;
 
 /// Returns the SHA-256 hash of a call's arguments, in hexadecimal. It does not depend on the order of the
 /// arguments, or of the members of objects in them (REQ-TOK-03, REQ-TOK-04).
@@ -24,18 +24,6 @@ pub(crate) fn params_hash(arguments: &[Argument]) -> String {
         text.push('\n');
     }
     digest(text.as_bytes())
-}
-
-/// Returns the SHA-256 hash of bytes, in hexadecimal.
-pub(crate) fn digest(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 fn write(value: &Value, text: &mut String) {

@@ -6,13 +6,13 @@ use std::time::Duration;
 use mcp_aql_protocol::DangerLevel;
 use serde_json::Value;
 
-use super::params_hash::{digest, params_hash};
+use super::params_hash::params_hash;
 use super::permission_plan::{Decision, PermissionPlan};
 use super::token::TokenScope;
 use super::token_text::TokenKind;
 use crate::argument::Argument;
 use crate::audit::{Audit, AuditEntry};
-use crate::concurrency::{caught, given_up, timed_out};
+use crate::concurrency::{caught, given_up, within};
 use crate::error::OperationError;
 use crate::execution::LimitReached;
 use crate::operation::{
@@ -23,6 +23,7 @@ use crate::redact::redacted;
 use crate::request::Credentials;
 use crate::session::Session;
 use crate::shape::Shapes;
+use crate::vocab::digest;
 
 /// A call at the gates, routed and validated (REQ-GATE-02).
 #[derive(Clone, Copy)]
@@ -88,17 +89,9 @@ impl<'a> GateRequest<'a> {
             Call::of_preview(self.arguments.to_vec(), context, Arc::clone(self.states))
         };
         let Some(preview) = function.preview(&mut call) else { return Ok(unchanged) };
-        let work = async {
-            match self.time_limit {
-                Some(limit) => tokio::time::timeout(limit, caught(|| preview))
-                    .await
-                    .unwrap_or_else(|_| Err(timed_out(limit, true))),
-                None => caught(|| preview).await,
-            }
-        };
         tokio::select! {
             biased;
-            preview = work => preview,
+            preview = within(self.time_limit, true, caught(|| preview)) => preview,
             () = self.context.cancelled() => Err(given_up()),
         }
     }

@@ -6,7 +6,6 @@ use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_protocol::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use super::params_hash::digest;
 use super::token_text::{TokenKind, audit_id, has_form, mask_token, random_token};
 use crate::audit::AuditEntry;
 use crate::clock;
@@ -14,6 +13,7 @@ use crate::clock::{later, whole_seconds};
 use crate::error::OperationError;
 use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, StoreError};
+use crate::vocab::digest;
 
 /// The collection of the store that holds the tokens.
 const COLLECTION: &str = "confirmation_tokens";

@@ -1,9 +1,9 @@
 //! What a call would do, before anybody is asked to confirm it.
 
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
 use crate::error::OperationError;
+use crate::vocab::digest;
 
 /// What a call would do, for the question before it is confirmed. The function that `#[operation(preview = …)]` names
 /// returns it.
@@ -25,7 +25,7 @@ impl Preview {
     /// Asks this question instead of the declared one, with at most 2,000 characters. The confirmation is valid as long as the question stays the same.
     pub fn new(question: impl Into<String>) -> Self {
         let question = question.into();
-        Self { fingerprint: Some(hash(question.as_bytes())), question: Some(question) }
+        Self { fingerprint: Some(digest(question.as_bytes())), question: Some(question) }
     }
 
     /// Leaves the declared question. The confirmation does not depend on the state.
@@ -39,7 +39,7 @@ impl Preview {
     #[must_use]
     pub fn of_state(mut self, state: &(impl Serialize + ?Sized)) -> Self {
         if let Ok(state) = serde_json::to_vec(state) {
-            self.fingerprint = Some(hash(&state));
+            self.fingerprint = Some(digest(&state));
         }
         self
     }
@@ -53,10 +53,6 @@ impl Preview {
     pub(crate) fn fingerprint(&self) -> Option<&str> {
         self.fingerprint.as_deref()
     }
-}
-
-fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What a preview function may return: a [`Preview`], a question, or a `Result` of one. An error refuses the call before

@@ -4,11 +4,24 @@ mod json_type;
 mod quote;
 mod reply_limits;
 
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
 pub use json_type::json_type;
 pub(crate) use quote::count_escapes;
 pub use quote::quote;
 pub use reply_limits::ReplyForm;
 pub(crate) use reply_limits::ReplyLimits;
+
+/// The SHA-256 hash of bytes, in hexadecimal.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    let hash = Sha256::digest(bytes);
+    hash.iter().fold(String::with_capacity(hash.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
 
 /// A random UUID.
 pub fn new_uuid() -> String {

@@ -54,7 +54,8 @@ pub(super) struct SessionProblem {
     pub(super) unknown_event: bool,
 }
 
-/// Serves a request of a principal, and returns the problem with its session.
+/// Serves a request, and returns the problem with its session. A session that the request opens belongs to the
+/// principal.
 pub(super) async fn observe_session<F: Future>(
     principal: Option<&Principal>,
     serving: F,

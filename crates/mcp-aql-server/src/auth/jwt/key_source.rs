@@ -141,15 +141,15 @@ impl Keys {
             Some(keys.any(|key| key.verifies(algorithm, message, signed)))
         };
         let known = self.current(false).await?;
-        match find(&known) {
-            Some(true) => return Ok(true),
-            Some(false) if key_id.is_some() => return Ok(false),
+        let mut found = find(&known);
+        if found.is_none() || (found == Some(false) && key_id.is_none()) {
             // The issuer may have begun to use a new key.
-            Some(false) | None => {}
+            let newer = self.current(true).await?;
+            if !Arc::ptr_eq(&newer.keys, &known.keys) {
+                found = find(&newer);
+            }
         }
-        let known = self.current(true).await?;
-        find(&known)
-            .ok_or_else(|| AuthenticationError::invalid("the token is signed with an unknown key"))
+        found.ok_or_else(|| AuthenticationError::invalid("the token is signed with an unknown key"))
     }
 
     /// The keys, fetched if they are old or if a newer set is needed and the last attempt was not just now.

@@ -22,9 +22,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, stream};
 use mcp_aql_core::future::{BoxFuture, erased};
-use mcp_aql_core::principal::Principal;
 use mcp_aql_core::sync::lock;
-use mcp_aql_core::transport::Extensions;
 use tokio::time::Instant;
 use tower_service::Service;
 
@@ -190,16 +188,14 @@ impl BodyGuard {
 
     /// Ends a session.
     async fn end_session(&self, request: Request) -> Response {
-        let principal = principal(request.extensions());
-        let (response, noticed) = observe_session(principal.as_ref(), self.rmcp.run(request)).await;
+        let (response, noticed) = observe_session(None, self.rmcp.run(request)).await;
         let unknown = noticed.unknown_session && response.status() == StatusCode::ACCEPTED;
         if unknown { session_not_found() } else { response }
     }
 
     /// Resumes a stream of events.
     async fn resume_stream(&self, request: Request) -> Response {
-        let principal = principal(request.extensions());
-        let (response, noticed) = observe_session(principal.as_ref(), self.rmcp.run(request)).await;
+        let (response, noticed) = observe_session(None, self.rmcp.run(request)).await;
         if noticed.unknown_event {
             let unknown = "Bad Request: Last-Event-ID names no event that is kept";
             return (StatusCode::BAD_REQUEST, unknown).into_response();
@@ -221,11 +217,6 @@ impl Service<Request> for BodyGuard {
         let guard = self.clone();
         erased(async move { Ok(guard.pass(request).await) })
     }
-}
-
-/// The principal of a request.
-fn principal(extensions: &Extensions) -> Option<Principal> {
-    extensions.get().cloned()
 }
 
 /// The answer to requests of an unknown session, and of the session of another principal.

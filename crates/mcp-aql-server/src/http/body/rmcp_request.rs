@@ -8,13 +8,13 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::Response;
 use futures_util::TryStreamExt as _;
+use mcp_aql_core::principal::Principal;
 use mcp_aql_core::request::readable;
 
 use super::super::long_id::{self, splice};
 use super::super::original_message::OriginalMessage;
 use super::super::rmcp_server::RmcpService;
 use super::super::sessions::{SessionProblem, observe_session};
-use super::principal;
 use crate::wire::{Message, ToolCall, decode};
 
 /// Rewrites a request for rmcp, if its id is a number that rmcp cannot represent, or if it is a tool
@@ -50,7 +50,7 @@ pub(super) async fn forward_to_rmcp(
 ) -> (Response, SessionProblem) {
     let (head, body) = request.into_parts();
     let second_head = head.clone();
-    let principal = principal(&head.extensions);
+    let principal: Option<Principal> = head.extensions.get().cloned();
     let run = |request| observe_session(principal.as_ref(), rmcp.run(request));
     let first = run(Request::from_parts(head, body)).await;
     if !matches!(first.0.status(), StatusCode::ACCEPTED | StatusCode::UNSUPPORTED_MEDIA_TYPE) {
