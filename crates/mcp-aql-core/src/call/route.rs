@@ -37,9 +37,7 @@ impl Pipeline {
         }
         Ok(Routed { operation, params, credentials })
     }
-}
 
-impl Pipeline {
     /// The error for a name that is not routed. Its hints name no operation that the caller may not call.
     fn error_for(
         &self,
@@ -48,6 +46,9 @@ impl Pipeline {
         endpoint: Endpoint,
         scope: &CallScope,
     ) -> OperationError {
+        if let Err(anonymous) = self.permit_caller(scope) {
+            return anonymous;
+        }
         let view = self.views.of(scope.principal(), &self.catalog);
         view.registry.route(operation, endpoint).err().unwrap_or(error)
     }
