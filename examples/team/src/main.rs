@@ -1,0 +1,175 @@
+//! The tickets of several teams, over HTTP: `cargo run`. `README.md` shows how to call it.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `model.rs` | projects and tickets |
+//! | `tenant.rs` | the rules that keep tenants apart |
+//! | `operations.rs` | operations beside the ready ones |
+//! | `database.rs` | the pools of sqlx |
+//! | `issuer.rs` | tokens for development |
+
+mod database;
+mod issuer;
+mod model;
+mod operations;
+mod tenant;
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use issuer::Issuer;
+use mcp_aql::audit::CallEvent;
+use mcp_aql::auth::Access;
+use mcp_aql::prelude::*;
+use mcp_aql::query::sql::SqlTable;
+use mcp_aql::resource::{Database, SqlStore};
+use mcp_aql::store::{PostgresStore, SqliteStore, Store};
+use mcp_aql::{Adapter, HttpOptions};
+use mcp_aql_sqlx::{SqlxPostgres, SqlxSqlite};
+use model::{Project, Ticket};
+use operations::TeamOperations;
+use tenant::TenantRules;
+
+/// The scopes of a member of the team. Each operation needs the one of its category, and a cleanup its own.
+const ALL_SCOPES: &str = "team:read team:create team:update team:delete team:execute team:cleanup";
+
+/// The tickets of several teams.
+#[derive(Debug, Parser)]
+#[command(name = "team", version)]
+struct Arguments {
+    /// Folder of the keys, and of the database if there is no PostgreSQL
+    #[arg(long, default_value = "team-data", global = true)]
+    data: PathBuf,
+    /// URL of a PostgreSQL database
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true, global = true)]
+    database_url: Option<String>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve over HTTP; this is also done without a command
+    Serve(ServeArguments),
+    /// Print a token for development
+    Token {
+        /// Tenant of the caller
+        #[arg(long, default_value = "acme")]
+        tenant: String,
+        /// Name of the caller
+        #[arg(long, default_value = "ada")]
+        subject: String,
+        /// Scopes of the caller, with spaces between them
+        #[arg(long, default_value = ALL_SCOPES)]
+        scope: String,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct ServeArguments {
+    /// Address to listen on
+    #[arg(long, default_value = "127.0.0.1:8787")]
+    listen: SocketAddr,
+    /// Number of processes, which listen on consecutive ports
+    #[arg(long, default_value_t = 1)]
+    processes: u16,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).init();
+    let arguments = Arguments::parse();
+    let issuer = Issuer::open(&arguments.data)?;
+    match &arguments.command {
+        Some(Command::Token { tenant, subject, scope }) => {
+            println!("{}", issuer.token(tenant, subject, scope));
+            Ok(())
+        }
+        Some(Command::Serve(serve)) if serve.processes > 1 => several(&arguments, serve).await,
+        Some(Command::Serve(serve)) => one(&arguments, serve.listen, &issuer).await,
+        None => {
+            println!("A token of Ada at Acme:\n\n{}\n", issuer.token("acme", "ada", ALL_SCOPES));
+            one(&arguments, ([127, 0, 0, 1], 8787).into(), &issuer).await
+        }
+    }
+}
+
+/// Serves in this process.
+async fn one(
+    arguments: &Arguments,
+    listen: SocketAddr,
+    issuer: &Issuer,
+) -> Result<(), Box<dyn Error>> {
+    let adapter = open(arguments).await?;
+    let options = HttpOptions::new().authenticator(issuer.authenticator());
+    Ok(adapter.serve_http(listen, options).await?)
+}
+
+/// Starts several processes and waits for all of them.
+async fn several(arguments: &Arguments, serve: &ServeArguments) -> Result<(), Box<dyn Error>> {
+    // Creates what is missing, before the processes do it all at once.
+    open(arguments).await?;
+    let mut children = Vec::new();
+    for number in 0..serve.processes {
+        let port = serve.listen.port().checked_add(number).ok_or("there is no such port")?;
+        let listen = SocketAddr::new(serve.listen.ip(), port);
+        let mut command = tokio::process::Command::new(std::env::current_exe()?);
+        command.arg("--data").arg(&arguments.data).args(["serve", "--listen", &listen.to_string()]);
+        if let Some(url) = &arguments.database_url {
+            // Not as an argument, which other users of the machine can see.
+            command.env("DATABASE_URL", url);
+        }
+        children.push(command.kill_on_drop(true).spawn()?);
+    }
+    for mut child in children {
+        child.wait().await?;
+    }
+    Ok(())
+}
+
+/// Opens the database, and the state of the adapter beside it.
+async fn open(arguments: &Arguments) -> Result<Adapter, Box<dyn Error>> {
+    if let Some(url) = &arguments.database_url {
+        let state = PostgresStore::connect(url)?.schema("team_state");
+        adapter(SqlxPostgres::new(database::postgres(url).await?), state).await
+    } else {
+        let state = SqliteStore::open(arguments.data.join("state.db"));
+        let pool = database::sqlite(&arguments.data.join("team.db")).await?;
+        adapter(SqlxSqlite::new(pool), state).await
+    }
+}
+
+async fn adapter<D: Database + Clone>(
+    database: D,
+    state: impl Store,
+) -> Result<Adapter, Box<dyn Error>> {
+    let projects =
+        SqlTable::<Project>::new(D::DIALECT, "project").search_column("name", "name_words");
+    let tickets =
+        SqlTable::<Ticket>::new(D::DIALECT, "ticket").search_column("title", "title_words");
+    let resources = (
+        SqlStore::new(projects, database.clone()).with_rules(TenantRules::new()),
+        SqlStore::new(tickets, database.clone()).with_rules(TenantRules::new()),
+    );
+    let adapter = Adapter::builder("team")
+        .version(env!("CARGO_PKG_VERSION"))
+        .cursor_key(database::cursor_key(&database).await?)
+        .resources(resources)
+        .operations(TeamOperations { database })
+        .access(Access::new().require_principal(true))
+        .time_limit(Duration::from_secs(10))
+        .store(state)
+        .observe(log_call)
+        .build()?;
+    Ok(adapter)
+}
+
+/// Logs what became of a call.
+fn log_call(event: &CallEvent<'_>) {
+    let caller = event.scope.principal().map(|principal| principal.subject());
+    let outcome = event.outcome.as_str();
+    tracing::info!(operation = event.operation, caller, outcome, duration = ?event.duration);
+}
