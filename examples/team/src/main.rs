@@ -15,7 +15,7 @@ mod operations;
 mod tenant;
 
 use std::error::Error;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -32,18 +32,22 @@ use mcp_aql_sqlx::{SqlxPostgres, SqlxSqlite};
 use model::{Project, Ticket};
 use operations::TeamOperations;
 use tenant::TenantRules;
+use tokio::process::Child;
 
 /// The scopes of a member of the team. Each operation needs the one of its category, and a cleanup its own.
 const ALL_SCOPES: &str = "team:read team:create team:update team:delete team:execute team:cleanup";
+
+/// The address to listen on.
+const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787);
 
 /// The tickets of several teams.
 #[derive(Debug, Parser)]
 #[command(name = "team", version)]
 struct Arguments {
-    /// Folder of the keys, and of the database if there is no PostgreSQL
+    /// Folder of the keys, and of the files of SQLite
     #[arg(long, default_value = "team-data", global = true)]
     data: PathBuf,
-    /// URL of a PostgreSQL database
+    /// URL of a PostgreSQL database, in place of files of SQLite
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, global = true)]
     database_url: Option<String>,
     #[command(subcommand)]
@@ -71,11 +75,11 @@ enum Command {
 #[derive(Debug, clap::Args)]
 struct ServeArguments {
     /// Address to listen on
-    #[arg(long, default_value = "127.0.0.1:8787")]
+    #[arg(long, default_value_t = DEFAULT_ADDRESS)]
     listen: SocketAddr,
     /// Number of processes, which listen on consecutive ports
     #[arg(long, default_value_t = 1)]
-    processes: u16,
+    processes: u8,
 }
 
 #[tokio::main]
@@ -88,46 +92,44 @@ async fn main() -> Result<(), Box<dyn Error>> {
             println!("{}", issuer.token(tenant, subject, scope));
             Ok(())
         }
-        Some(Command::Serve(serve)) if serve.processes > 1 => several(&arguments, serve).await,
-        Some(Command::Serve(serve)) => one(&arguments, serve.listen, &issuer).await,
+        Some(Command::Serve(options)) => serve(&arguments, options, &issuer).await,
         None => {
-            println!("A token of Ada at Acme:\n\n{}\n", issuer.token("acme", "ada", ALL_SCOPES));
-            one(&arguments, ([127, 0, 0, 1], 8787).into(), &issuer).await
+            let token = issuer.token("acme", "ada", ALL_SCOPES);
+            println!(
+                "To call the service as Ada of the tenant Acme, in the folder of the example:\n"
+            );
+            println!("export TOKEN={token}");
+            println!("./call.py create create_project '{{\"name\":\"Website\"}}'\n");
+            serve(&arguments, &ServeArguments { listen: DEFAULT_ADDRESS, processes: 1 }, &issuer)
+                .await
         }
     }
 }
 
-/// Serves in this process.
-async fn one(
+/// Serves until the process is stopped.
+async fn serve(
     arguments: &Arguments,
-    listen: SocketAddr,
+    options: &ServeArguments,
     issuer: &Issuer,
 ) -> Result<(), Box<dyn Error>> {
     let adapter = open(arguments).await?;
-    let options = HttpOptions::new().authenticator(issuer.authenticator());
-    Ok(adapter.serve_http(listen, options).await?)
+    let _others = start_others(arguments, options)?;
+    let http = HttpOptions::new().authenticator(issuer.authenticator());
+    Ok(adapter.serve_http(options.listen, http).await?)
 }
 
-/// Starts several processes and waits for all of them.
-async fn several(arguments: &Arguments, serve: &ServeArguments) -> Result<(), Box<dyn Error>> {
-    // Creates what is missing, before the processes do it all at once.
-    open(arguments).await?;
-    let mut children = Vec::new();
-    for number in 0..serve.processes {
-        let port = serve.listen.port().checked_add(number).ok_or("there is no such port")?;
-        let listen = SocketAddr::new(serve.listen.ip(), port);
+/// Starts the other processes on the following ports. They end with the returned values.
+fn start_others(arguments: &Arguments, options: &ServeArguments) -> std::io::Result<Vec<Child>> {
+    let ports = (options.listen.port()..).take(options.processes.into()).skip(1);
+    let start = |port| {
+        let listen = SocketAddr::new(options.listen.ip(), port).to_string();
         let mut command = tokio::process::Command::new(std::env::current_exe()?);
-        command.arg("--data").arg(&arguments.data).args(["serve", "--listen", &listen.to_string()]);
-        if let Some(url) = &arguments.database_url {
-            // Not as an argument, which other users of the machine can see.
-            command.env("DATABASE_URL", url);
-        }
-        children.push(command.kill_on_drop(true).spawn()?);
-    }
-    for mut child in children {
-        child.wait().await?;
-    }
-    Ok(())
+        command.arg("--data").arg(&arguments.data).args(["serve", "--listen", &listen]);
+        // Not as an argument, which other users of the machine can see.
+        command.envs(arguments.database_url.iter().map(|url| ("DATABASE_URL", url)));
+        command.kill_on_drop(true).spawn()
+    };
+    ports.map(start).collect()
 }
 
 /// Opens the database, and the state of the adapter beside it.

@@ -20,7 +20,7 @@ const CLEANERS: usize = 4;
 /// The maximum number of cleanups of a caller: fewer confirmations than a caller may request in a minute.
 const MAX_CLEANUPS: usize = 100;
 
-/// What callers were told.
+/// The successful replies to the callers.
 #[derive(Default)]
 struct Acknowledged {
     tickets: Mutex<Vec<String>>,
@@ -98,25 +98,25 @@ async fn a_killed_process_loses_no_write_and_repeats_no_confirmed_call() {
     let project = members[0][0].data("create_project", json!({ "name": "Website" })).await;
     let project = &project["project"]["project_id"];
 
-    let told = Acknowledged::default();
-    let writers = members.iter().map(|callers| told.write(callers, project));
-    let cleaners = members.iter().take(CLEANERS).map(|callers| told.clean(callers));
+    let acknowledged = Acknowledged::default();
+    let writers = members.iter().map(|callers| acknowledged.write(callers, project));
+    let cleaners = members.iter().take(CLEANERS).map(|callers| acknowledged.clean(callers));
     let killer = async {
-        told.reaches(TICKETS).await;
+        acknowledged.reaches(TICKETS).await;
         servers[0].kill().await;
         // Calls that were under way still count for the killed process.
-        told.reaches(told.count() + TICKETS).await;
-        told.is_over.store(true, Ordering::Relaxed);
+        acknowledged.reaches(acknowledged.count() + TICKETS).await;
+        acknowledged.is_over.store(true, Ordering::Relaxed);
     };
     join(killer, join(join_all(writers), join_all(cleaners))).await;
 
     let pool = PgPool::connect(data.database_url.as_ref().unwrap()).await.unwrap();
     let tickets = "SELECT ticket_id FROM ticket WHERE title = 'Crash'";
     let stored: Vec<String> = sqlx::query_scalar(tickets).fetch_all(&pool).await.unwrap();
-    for ticket in told.tickets.into_inner().unwrap() {
+    for ticket in acknowledged.tickets.into_inner().unwrap() {
         assert!(stored.contains(&ticket), "{ticket} was acknowledged and is lost");
     }
-    let cleanups = told.cleanups.into_inner().unwrap();
+    let cleanups = acknowledged.cleanups.into_inner().unwrap();
     assert!(cleanups.values().sum::<usize>() > 0, "{cleanups:?}");
     for (project, succeeded) in cleanups {
         let runs =
