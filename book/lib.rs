@@ -27,6 +27,7 @@ chapters! {
     errors: "src/errors.md",
     warnings: "src/warnings.md",
     gates: "src/gates.md",
+    asking: "src/asking.md",
     executions: "src/executions.md",
     safety_loop: "src/safety-loop.md",
     guard: "src/guard.md",

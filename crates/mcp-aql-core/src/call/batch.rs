@@ -4,6 +4,7 @@ use mcp_aql_protocol::ErrorCode;
 
 use super::Pipeline;
 use super::reply::introspects;
+use crate::elicitation::Elicitation;
 use crate::operation::{CallScope, Context};
 use crate::request::{OperationInput, Refused};
 use crate::response::{BatchReply, Reply};
@@ -21,8 +22,10 @@ impl Pipeline {
         &self,
         items: Vec<Result<OperationInput, Refused>>,
         endpoint: Endpoint,
-        scope: CallScope,
+        mut scope: CallScope,
     ) -> Reply {
+        // Items that have run must not run again when the client repeats the call with an answer.
+        scope.elicitation.take_if(|it| matches!(it, Elicitation::Repeating(_)));
         let limits = &self.settings.limits;
         let mut batch = BatchReply::new(limits, items.len());
         let mut warnings = Warnings::default();

@@ -73,6 +73,7 @@ impl Gatekeeper {
             tokens: Arc::clone(&tokens),
             ttl: settings.confirmation_ttl,
             approvals,
+            elicits: settings.elicits,
         };
         let mut gates: Vec<Arc<dyn Gate>> = vec![
             Arc::new(PermissionGate { services: services(), trust }),

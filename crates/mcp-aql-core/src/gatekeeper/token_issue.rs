@@ -135,6 +135,12 @@ impl TokenIssuer {
         self.with(context, |account| count(&account.issued, self.per_minute, now, false))
     }
 
+    /// Counts a question to the user of the caller, unless too many confirmations were requested.
+    pub(super) fn count_question(&self, context: &Context) -> Result<(), OperationError> {
+        let now = self.services.time.now();
+        self.with(context, |account| count(&account.issued, self.per_minute, now, true))
+    }
+
     /// Rejects a caller that has failed too often.
     pub(super) fn may_fail(&self, context: &Context) -> Result<(), OperationError> {
         let now = self.services.time.now();
