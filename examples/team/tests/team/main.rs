@@ -6,6 +6,7 @@
 
 mod conformance;
 mod crash;
+mod elicitation;
 mod scopes;
 mod service;
 mod tenants;

@@ -157,6 +157,30 @@ impl Caller {
         operation: &str,
         params: Value,
     ) -> std::io::Result<(u16, Value)> {
+        let (status, result) = self.request(operation, params, json!({}), json!({})).await?;
+        let text = result["content"][0]["text"].as_str();
+        Ok((status, serde_json::from_str(text.unwrap_or_else(|| panic!("{result}")))?))
+    }
+
+    /// Calls an operation as a client that can ask its user, and returns the result of MCP. `answer` is empty, or has
+    /// the user's answer.
+    pub(crate) async fn call_with_user(
+        &self,
+        operation: &str,
+        params: Value,
+        answer: Value,
+    ) -> Value {
+        let capabilities = json!({ "elicitation": { "form": {} } });
+        self.request(operation, params, capabilities, answer).await.unwrap().1
+    }
+
+    async fn request(
+        &self,
+        operation: &str,
+        params: Value,
+        capabilities: Value,
+        answer: Value,
+    ) -> std::io::Result<(u16, Value)> {
         let family = match operation.split('_').next().unwrap() {
             "create" => "create",
             "update" => "update",
@@ -165,23 +189,24 @@ impl Caller {
             _ => "read",
         };
         let tool = format!("mcp_aql_{family}");
-        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        let mut call = json!({
             "name": tool,
             "arguments": { "operation": operation, "params": params },
             "_meta": {
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientCapabilities": capabilities,
             },
-        } });
+        });
+        call.as_object_mut().unwrap().extend(answer.as_object().unwrap().clone());
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call });
         let (status, answer) = self.post(&tool, &body.to_string()).await?;
         let (start, end) = (answer.find("{\"jsonrpc\""), answer.rfind('}'));
         let (Some(start), Some(end)) = (start, end) else {
             return Err(std::io::Error::other(format!("{status}: {answer}")));
         };
         let message: Value = serde_json::from_str(&answer[start..=end])?;
-        let text = message["result"]["content"][0]["text"].as_str();
-        Ok((status, serde_json::from_str(text.unwrap_or_else(|| panic!("{answer}")))?))
+        Ok((status, message["result"].clone()))
     }
 
     async fn post(&self, tool: &str, body: &str) -> std::io::Result<(u16, String)> {
