@@ -182,7 +182,7 @@ impl ToolService for AdapterTools {
     }
 
     /// Whether this is a call of an operation that may require a confirmation, or of several operations.
-    fn may_ask(&self, arguments: &ToolArguments<'_>) -> bool {
+    fn may_need_confirmation(&self, arguments: &ToolArguments<'_>) -> bool {
         let entry = arguments.operation().and_then(|name| self.adapter.registry().get(name));
         entry.is_none_or(|entry| entry.operation.permission.may_ask())
     }

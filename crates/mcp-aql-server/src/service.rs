@@ -83,7 +83,7 @@ pub trait ToolService: Send + Sync + 'static {
     fn is_read(&self, arguments: &ToolArguments<'_>) -> bool;
 
     /// Returns whether a call with these arguments may have to be confirmed by the client's user.
-    fn may_ask(&self, _arguments: &ToolArguments<'_>) -> bool {
+    fn may_need_confirmation(&self, _arguments: &ToolArguments<'_>) -> bool {
         false
     }
 

@@ -330,9 +330,11 @@ async fn the_state_of_a_question_belongs_to_the_principal_that_was_asked() {
     assert_eq!(result["resultType"], "input_required", "{asked}");
     let question = &result["inputRequests"]["confirmation"];
     assert_eq!(question["method"], "elicitation/create", "{asked}");
-    assert_eq!(question["params"]["message"], "Run delete_all with {}?\n(delete_all, destructive)");
+    assert_eq!(question["params"]["message"], "Run delete_all?\n(delete_all, destructive)");
     let state = Some(&result["requestState"]);
-    for state in [state, Some(&json!("question_x")), Some(&json!(7)), Some(&json!(""))] {
+    let malformed = send("Bearer eve-1", Some(&json!(7)), "accept").await;
+    assert!(malformed.contains("-32602"), "{malformed}");
+    for state in [state, Some(&json!("question_x")), Some(&json!(""))] {
         let foreign = reply(&send("Bearer eve-1", state, "accept").await);
         let code = foreign["error"]["code"].as_str().unwrap();
         assert!(code == "TOKEN_INVALID" || code == "TOKEN_SCOPE_MISMATCH", "{foreign}");

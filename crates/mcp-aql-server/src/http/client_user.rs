@@ -57,9 +57,13 @@ impl Drop for OpenQuestion<'_> {
         let peer = self.peer.clone();
         let reason = "no answer is needed any more".to_owned();
         let params = CancelledNotificationParam::new(Some(id), Some(reason));
-        tokio::spawn(async move {
-            // A client that is gone needs no notification.
-            let _ = peer.notify_cancelled(params).await;
-        });
+        // Without a runtime the connection ends as well.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                if let Err(error) = peer.notify_cancelled(params).await {
+                    tracing::debug!(%error, "the client is gone");
+                }
+            });
+        }
     }
 }

@@ -166,6 +166,7 @@ impl DirectCalls {
         let Message::Call(call) = decode(body) else { return None };
         let tool = self.server.tools().index(&call.name)?;
         let meta = RequestMeta::read(call.meta)?;
+        let elicitation = call.answers.elicitation(&meta).ok()?;
         let mut arguments = match call.index {
             Some(index) => SentArguments::Indexed(index).into(),
             None => ToolArguments::read(call.arguments, self.server.limits()).ok()?,
@@ -188,7 +189,6 @@ impl DirectCalls {
                 let id = call.id.into();
                 fits.then(|| {
                     let extensions = take_extensions(extensions);
-                    let elicitation = call.answers.elicitation(&meta);
                     let scope = CallScope { extensions, elicitation, ..CallScope::default() };
                     self.alone(DecodedCall { tool, arguments, meta, id, room, scope }, reads)
                 })?
@@ -198,8 +198,8 @@ impl DirectCalls {
             PlainForm::Of(session) => {
                 let connection = session.connection()?;
                 // Only rmcp can send a question to the client.
-                let asks =
-                    connection.takes_questions() && self.server.service().may_ask(&arguments);
+                let asks = connection.takes_questions()
+                    && self.server.service().may_need_confirmation(&arguments);
                 let fits = reads && !asks && meta.protocol_version().is_none();
                 let id = call.id.into();
                 fits.then(|| {

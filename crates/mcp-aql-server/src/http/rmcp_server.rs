@@ -18,11 +18,10 @@ use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
     CompleteRequestMethod, CompleteRequestParams, CompleteResult, ConstString as _, ContentBlock,
     CustomRequest, CustomResult, ErrorCode, Extensions, Implementation, InitializeRequestParams,
-    InitializeResult, InputRequiredResult, InputResponses, ListPromptsRequestMethod,
-    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
-    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, MetaObject,
-    PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool,
-    ToolAnnotations,
+    InitializeResult, InputRequiredResult, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
+    ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{Peer, RequestContext};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -34,7 +33,7 @@ use super::client_user::ClientUser;
 use super::original_message::OriginalMessage;
 use super::sessions::{Sessions, made};
 use crate::connection::Connection;
-use crate::elicitation::{self, QUESTION, repeating};
+use crate::elicitation::{self, Responses, repeating};
 use crate::mcp_version::has_handshake;
 use crate::progress::{Notifier, ProgressParams};
 use crate::request_meta::RequestMeta;
@@ -164,14 +163,11 @@ impl RmcpServer {
     fn elicitation(
         &self,
         meta: &RequestMeta,
-        (responses, state): (Option<InputResponses>, Option<String>),
+        (responses, state): (Option<Responses>, Option<String>),
         context: &RequestContext<RoleServer>,
     ) -> Option<Elicitation> {
         match meta.protocol_version() {
-            Some(version) if !has_handshake(version) => {
-                let response = responses.as_ref().and_then(|it| it.get(QUESTION));
-                meta.shows_forms().then(|| repeating(state, response))
-            }
+            Some(version) if !has_handshake(version) => repeating(meta, responses.as_ref(), state),
             _ => self
                 .server
                 .connection()

@@ -63,6 +63,12 @@ struct RunningCall {
     modern: bool,
 }
 
+impl Drop for MessageReader {
+    fn drop(&mut self) {
+        self.user.leave();
+    }
+}
+
 /// Reads lines, answers requests and starts calls.
 pub(super) struct MessageReader {
     server: Arc<Server>,
@@ -270,9 +276,9 @@ impl MessageReader {
             return self.error(Some(call.id), &unknown, answers);
         };
         let cancellation = self.unused_cancellation();
-        let elicitation = match modern {
-            true => call.answers.elicitation(&meta),
-            false => self.elicitation(),
+        let elicitation = match self.elicitation(&call, &meta, modern) {
+            Ok(elicitation) => elicitation,
+            Err(error) => return self.error(Some(call.id), &error, answers),
         };
         let scope = CallScope { elicitation, ..cancellation.clone().into() };
         let indexed = call.index.take().filter(|_| answers.room().is_none());
@@ -310,10 +316,18 @@ impl MessageReader {
         self.spawn(call, answers);
     }
 
-    /// How the client's user can be asked, for a client that has sent `initialize`.
-    fn elicitation(&self) -> Option<Elicitation> {
-        let user = self.server.connection().takes_questions().then(|| Arc::clone(&self.user));
-        user.map(|user| Elicitation::Waiting(user))
+    /// How the client's user can be asked about a call.
+    fn elicitation(
+        &self,
+        call: &ToolCall<'_>,
+        meta: &RequestMeta,
+        modern: bool,
+    ) -> Result<Option<Elicitation>, RpcError> {
+        if modern {
+            return call.answers.elicitation(meta);
+        }
+        let asks = self.server.connection().takes_questions();
+        Ok(asks.then(|| Elicitation::Waiting(Arc::clone(&self.user) as _)))
     }
 
     /// Returns the cancellation of the last call if that has returned at once and nothing refers to it, or else a new
