@@ -40,6 +40,7 @@ chapters! {
     authentication: "src/authentication.md",
     embedding: "src/embedding.md",
     robustness: "src/robustness.md",
+    deployment: "src/deployment.md",
     recipes: "src/recipes.md",
     testing: "src/testing.md",
     conformance: "src/conformance.md",
