@@ -42,6 +42,8 @@ chapters! {
     robustness: "src/robustness.md",
     deployment: "src/deployment.md",
     recipes: "src/recipes.md",
+    coming_from_rmcp: "src/coming-from-rmcp.md",
+    coming_from_fastmcp: "src/coming-from-fastmcp.md",
     testing: "src/testing.md",
     conformance: "src/conformance.md",
     aggregator: "src/aggregator.md",
