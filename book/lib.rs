@@ -54,6 +54,7 @@ chapters! {
     naming: "src/naming.md",
     features: "src/features.md",
     comparison: "src/comparison.md",
+    limitations: "src/limitations.md",
 }
 
 #[cfg(test)]
