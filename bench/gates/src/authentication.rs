@@ -52,7 +52,7 @@ fn row(setup: Setup, kind: &str, what: &str, issuer: &Issuer, keys: &Path) -> Re
     let options = match kind {
         "static" => {
             let caller = Principal::new(ISSUER, "ada").with_scopes(["rooms:read"]);
-            HttpOptions::new().authenticator(StaticTokens::new().token(&*token, caller))
+            HttpOptions::new().authenticator(StaticTokens::new().token(&token, caller))
         }
         _ => {
             let source = KeySource::file(keys);

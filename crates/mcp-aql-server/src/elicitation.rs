@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
+use crate::wire::ToolCall;
 
 /// The first version in which servers send `elicitation/create`.
 const FIRST_VERSION: &str = "2025-06-18";
@@ -16,7 +17,7 @@ const FIRST_VERSION: &str = "2025-06-18";
 const QUESTION: &str = "confirmation";
 
 /// Whether a client with these capabilities shows forms to its user. The capability without members stands for forms.
-pub(super) fn shows_forms(capabilities: &Map<String, Value>) -> bool {
+fn shows_forms(capabilities: &Map<String, Value>) -> bool {
     let elicitation = capabilities.get("elicitation").and_then(Value::as_object);
     elicitation.is_some_and(|modes| modes.contains_key("form") || !modes.contains_key("url"))
 }
@@ -26,32 +27,24 @@ pub(super) fn takes_questions(version: &str, capabilities: &Map<String, Value>) 
     version >= FIRST_VERSION && shows_forms(capabilities)
 }
 
-/// What a client sends along when it repeats a call with answers.
-#[derive(Debug, Default)]
-pub(super) struct SentAnswers<'a> {
-    /// `inputResponses` as JSON.
-    pub(super) responses: Option<&'a str>,
-    /// `requestState` as JSON.
-    pub(super) state: Option<&'a str>,
-}
-
 /// The names of the responses to requests for input, and the responses.
 pub(super) type Responses = BTreeMap<String, Value>;
 
-impl SentAnswers<'_> {
-    /// How the client of this call can be asked, since MCP 2026-07-28.
-    ///
-    /// # Errors
-    /// If the client has sent something else than responses and a state.
-    pub(super) fn elicitation(&self, meta: &RequestMeta) -> Result<Option<Elicitation>, RpcError> {
-        let malformed =
-            |_| RpcError::new(-32602, "'inputResponses' is an object, and 'requestState' a string");
-        let responses = self.responses.map(serde_json::from_str::<Responses>);
-        let responses = responses.transpose().map_err(malformed)?;
-        let state = self.state.map(serde_json::from_str::<String>);
-        let state = state.transpose().map_err(malformed)?;
-        Ok(repeating(meta, responses.as_ref(), state))
-    }
+/// How the client of this call can be asked, since MCP 2026-07-28.
+///
+/// # Errors
+/// If the client has sent something else than responses and a state along.
+pub(super) fn of_call(
+    call: &ToolCall<'_>,
+    meta: &RequestMeta,
+) -> Result<Option<Elicitation>, RpcError> {
+    let malformed =
+        |_| RpcError::new(-32602, "'inputResponses' is an object, and 'requestState' a string");
+    let responses = call.input_responses.map(serde_json::from_str::<Responses>);
+    let responses = responses.transpose().map_err(malformed)?;
+    let state = call.request_state.map(serde_json::from_str::<String>);
+    let state = state.transpose().map_err(malformed)?;
+    Ok(repeating(meta, responses.as_ref(), state))
 }
 
 /// How the client of a call can be asked, which has sent these responses and this state along.
@@ -60,7 +53,7 @@ pub(super) fn repeating(
     responses: Option<&Responses>,
     state: Option<String>,
 ) -> Option<Elicitation> {
-    meta.shows_forms().then(|| {
+    meta.capabilities().is_some_and(shows_forms).then(|| {
         let answer = responses.and_then(|responses| answer(responses.get(QUESTION)?));
         Elicitation::Repeating(Arc::new(RepeatedCall::new(state.zip(answer))))
     })
@@ -99,6 +92,7 @@ pub(super) fn input_required(question: &UserQuestion) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::{Message, decode};
 
     #[test]
     fn only_clients_that_show_forms_are_asked() {
@@ -130,10 +124,18 @@ mod tests {
             (None, Some("7"), false),
             (None, Some("null"), false),
         ] {
-            let elicitation = SentAnswers { responses, state }.elicitation(&meta);
-            assert_eq!(elicitation.is_ok(), is_right, "{responses:?} {state:?}");
+            let member = |name: &str, json: Option<&str>| {
+                json.map(|json| format!(r#","{name}":{json}"#)).unwrap_or_default()
+            };
+            let params = [member("inputResponses", responses), member("requestState", state)];
+            let call = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"t"{}}}}}"#,
+                params.concat()
+            );
+            let Message::Call(call) = decode(call.as_bytes()) else { panic!("{call}") };
+            assert_eq!(of_call(&call, &meta).is_ok(), is_right, "{responses:?} {state:?}");
+            assert!(!is_right || of_call(&call, &RequestMeta::default()).unwrap().is_none());
         }
-        assert!(SentAnswers::default().elicitation(&RequestMeta::default()).unwrap().is_none());
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use mcp_aql_core::request::{Arguments, read};
 use serde_json::{Map, Value};
 
-use crate::elicitation::shows_forms;
 use crate::service::ToolArguments;
 
 /// The version that a request follows, since MCP 2026-07-28.
@@ -30,17 +29,16 @@ impl RequestMeta {
 
     /// The members that MCP 2026-07-28 requires and that are missing, or have another type.
     pub(super) fn missing_members(&self) -> Vec<&'static str> {
-        let has_capabilities = self.0.get(CLIENT_CAPABILITIES).is_some_and(Value::is_object);
         let required = [
             (PROTOCOL_VERSION, self.protocol_version().is_some()),
-            (CLIENT_CAPABILITIES, has_capabilities),
+            (CLIENT_CAPABILITIES, self.capabilities().is_some()),
         ];
         required.into_iter().filter(|(_, given)| !given).map(|(member, _)| member).collect()
     }
 
-    /// Whether the client shows forms to its user, since MCP 2026-07-28.
-    pub(super) fn shows_forms(&self) -> bool {
-        self.0.get(CLIENT_CAPABILITIES).and_then(Value::as_object).is_some_and(shows_forms)
+    /// The capabilities of the client, since MCP 2026-07-28.
+    pub(super) fn capabilities(&self) -> Option<&Map<String, Value>> {
+        self.0.get(CLIENT_CAPABILITIES)?.as_object()
     }
 
     /// The progress token of the `_meta`, or else of the arguments' (REQ-MCP-14, choice C-63).

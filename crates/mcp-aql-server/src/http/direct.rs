@@ -29,6 +29,7 @@ use super::original_message::OriginalMessage;
 use super::sessions::{OpenSession, SessionCall, Sessions};
 use crate::batch_budget::BatchBudget;
 use crate::connection::Connection;
+use crate::elicitation;
 use crate::mcp_version::{MCP_VERSIONS, NEWEST, WITH_BATCHES, has_handshake};
 use crate::request_meta::RequestMeta;
 use crate::server::{Server, ServerState};
@@ -166,7 +167,7 @@ impl DirectCalls {
         let Message::Call(call) = decode(body) else { return None };
         let tool = self.server.tools().index(&call.name)?;
         let meta = RequestMeta::read(call.meta)?;
-        let elicitation = call.answers.elicitation(&meta).ok()?;
+        let elicitation = elicitation::of_call(&call, &meta).ok()?;
         let mut arguments = match call.index {
             Some(index) => SentArguments::Indexed(index).into(),
             None => ToolArguments::read(call.arguments, self.server.limits()).ok()?,
@@ -210,13 +211,7 @@ impl DirectCalls {
                 })?
             }
         };
-        Some(async move {
-            let response = respond(work).await;
-            match challenge {
-                Some((challenge, scope)) => challenge.insufficient_scope(response, &scope),
-                None => response,
-            }
-        })
+        Some(respond(work, challenge))
     }
 
     fn alone(&self, call: DecodedCall<'_>, reads: bool) -> PendingReply {
@@ -323,8 +318,17 @@ async fn until_stopped<T>(
     work.await
 }
 
+/// Waits for a reply, and adds the challenge to obtain the scope that the caller lacks, if it lacks one.
+async fn respond(work: PendingReply, challenge: Option<(Challenge, String)>) -> Response {
+    let response = reply_or_events(work).await;
+    match challenge {
+        Some((challenge, scope)) => challenge.insufficient_scope(response, &scope),
+        None => response,
+    }
+}
+
 /// Waits for a reply, and switches to events if it takes long.
-async fn respond(mut work: PendingReply) -> Response {
+async fn reply_or_events(mut work: PendingReply) -> Response {
     match tokio::time::timeout(EVENT_STREAM_DELAY, &mut work.reply).await {
         Ok(Some(reply)) => ([(CONTENT_TYPE, "application/json")], reply).into_response(),
         Ok(None) => events(Body::empty()),

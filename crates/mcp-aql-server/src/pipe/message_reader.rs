@@ -22,6 +22,7 @@ use super::lifecycle::{Lifecycle, discover};
 use super::message_wait::MessageWait;
 use super::questions::ClientUser;
 use crate::calls::Calls;
+use crate::elicitation;
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::server::Server;
@@ -324,7 +325,7 @@ impl MessageReader {
         modern: bool,
     ) -> Result<Option<Elicitation>, RpcError> {
         if modern {
-            return call.answers.elicitation(meta);
+            return elicitation::of_call(call, meta);
         }
         let asks = self.server.connection().takes_questions();
         Ok(asks.then(|| Elicitation::Waiting(Arc::clone(&self.user) as _)))

@@ -9,8 +9,6 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::elicitation::SentAnswers;
-
 use super::recover_id::{IdScanner, RecoveredId, is_id};
 
 /// A message, decoded as far as needed.
@@ -47,8 +45,10 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) index: Option<IndexedArguments<'a>>,
     /// The request's `_meta`.
     pub(crate) meta: Option<&'a str>,
-    /// The answers that the client sends along with a repeated call.
-    pub(crate) answers: SentAnswers<'a>,
+    /// The answers that the client sends along with a repeated call, as JSON.
+    pub(crate) input_responses: Option<&'a str>,
+    /// The state that the server has sent with its questions, as JSON.
+    pub(crate) request_state: Option<&'a str>,
 }
 
 /// A request other than a tool call.
@@ -304,8 +304,15 @@ fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
         (!repeats).then_some(())
     })?;
     let (arguments, index) = arguments.unzip();
-    let answers = SentAnswers { responses, state };
-    Some(ToolCall { id: "", name: tool?.into(), arguments, index: index.flatten(), meta, answers })
+    Some(ToolCall {
+        id: "",
+        name: tool?.into(),
+        arguments,
+        index: index.flatten(),
+        meta,
+        input_responses: responses,
+        request_state: state,
+    })
 }
 
 /// Whether serde reports a repeated field.
@@ -367,10 +374,15 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
                         return malformed();
                     }
                     let meta = meta.map(RawValue::get);
-                    let (responses, state) =
-                        (responses.map(RawValue::get), state.map(RawValue::get));
-                    let answers = SentAnswers { responses, state };
-                    Message::Call(ToolCall { id, name, arguments, index: None, meta, answers })
+                    Message::Call(ToolCall {
+                        id,
+                        name,
+                        arguments,
+                        index: None,
+                        meta,
+                        input_responses: responses.map(RawValue::get),
+                        request_state: state.map(RawValue::get),
+                    })
                 }
                 Err(error) if is_repetition(&error) => refused(Fault::Repeated),
                 Err(_) => malformed(),
