@@ -1,14 +1,17 @@
 //! Generates assertions about names that only the expansion of another macro knows: the fields of groups and of
 //! `input`. rustc evaluates them and reports the message at the span of the token.
 
+use darling::util::SpannedValue;
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote, quote_spanned};
+use syn::Type;
 
 use super::model::OperationModel;
 use crate::parameter::Parameter;
 use crate::support::json::Value;
 use crate::support::runtime_path::RuntimePath;
 use crate::support::slots;
+use crate::support::values::Text;
 
 /// Returns the assertions of one operation.
 pub(super) fn of(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
@@ -19,6 +22,11 @@ pub(super) fn of(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<T
         assertions.extend(slots_of_the_message(operation, runtime));
     }
     assertions.extend(fields_in_examples(operation, runtime));
+    if let Some(input) = operation.inputs().next()
+        && let Some(message) = operation.danger.as_ref().and_then(|danger| danger.message.as_ref())
+    {
+        assertions.extend(input_slots(message, input.ty, runtime));
+    }
     assertions
 }
 
@@ -87,7 +95,8 @@ fn slots_of_the_message(operation: &OperationModel<'_>, runtime: &RuntimePath) -
     };
     let known = operation.known_parameters();
     let slots = slots::names(&message.0).unwrap_or_default();
-    let unknown = slots.into_iter().filter(|slot| !known.contains(slot));
+    let slots = slots.into_iter().map(slots::parameter);
+    let unknown = slots.filter(|slot| !known.contains(slot));
     let check = |slot: &str| {
         let text = format!(
             "`{{{slot}}}` is not a parameter of the operation or of its groups: write the name of one"
@@ -95,6 +104,45 @@ fn slots_of_the_message(operation: &OperationModel<'_>, runtime: &RuntimePath) -
         respan(known_in_groups(slot, &text, operation, runtime), message.span())
     };
     unknown.map(check).collect()
+}
+
+/// Asserts that each slot inside of `input`, such as `{input.address.city}`, is a field that may be shown. `ty` is
+/// the type whose fields an update changes.
+pub(crate) fn input_slots(
+    message: &SpannedValue<Text>,
+    ty: &Type,
+    runtime: &RuntimePath,
+) -> Vec<TokenStream> {
+    let slots = slots::names(&message.0).unwrap_or_default();
+    let inside = slots.into_iter().filter(|slot| slot.starts_with("input."));
+    let check = |path: &str| {
+        let mut owner = ty.to_token_stream();
+        let mut object = "input".to_owned();
+        let mut check = TokenStream::new();
+        let mut names = path.split('.').skip(1).peekable();
+        while let Some(field) = names.next() {
+            if !check.is_empty() {
+                owner = respan(
+                    quote!(<#owner as #runtime::__private::FieldType<{ #check }>>::Type),
+                    message.span(),
+                );
+            }
+            let goes_on = names.peek().is_some();
+            let slot = quote! {
+                #runtime::__private::InputSlot {
+                    path: #path, object: #object, field: #field, goes_on: #goes_on,
+                }
+            };
+            // The type keeps its span, as in `identifiers`.
+            let input = quote!(<#owner as #runtime::UpdateInput>::INPUT);
+            let function = respan(quote!(#runtime::__private::shown_field), message.span());
+            let span = message.span().resolved_at(Span::call_site());
+            check = quote_spanned!(span=> #function(#slot, &#input));
+            object = format!("{object}.{field}");
+        }
+        quote!({ let _ = #check; })
+    };
+    inside.map(check).collect()
 }
 
 /// Asserts that each member of an example's `input` is an updatable field.
