@@ -53,7 +53,7 @@ fn call(tool: &str, operation: &str, params: Value) -> Value {
 }
 
 /// A call in the form of MCP 2026-07-28, without a session.
-fn stateless(
+pub(crate) fn stateless(
     tool: &'static str,
     operation: &str,
     params: Value,
@@ -70,7 +70,7 @@ fn stateless(
 }
 
 /// The reply in an answer.
-fn reply(answer: &str) -> Value {
+pub(crate) fn reply(answer: &str) -> Value {
     let at = answer.find("\"text\":").unwrap_or_else(|| panic!("{answer}")) + "\"text\":".len();
     let text = serde_json::Deserializer::from_str(&answer[at..]).into_iter::<String>().next();
     serde_json::from_str(&text.unwrap().unwrap()).unwrap()

@@ -17,6 +17,8 @@ mod bodies;
 mod bounds;
 mod callers;
 mod connections;
+#[cfg(feature = "query")]
+mod cursors;
 mod direct;
 mod sessions;
 #[path = "../support/mod.rs"]

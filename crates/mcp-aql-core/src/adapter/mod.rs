@@ -174,9 +174,9 @@ impl Adapter {
         scope: CallScope,
         form: ReplyForm,
     ) -> (Option<usize>, BoxFuture<'static, Reply>) {
-        let (operation, scanned) = self.inner.pipeline.read_scanned(arguments, endpoint);
         let inner = Arc::clone(&self.inner);
         let mut scope = self.extended(scope);
+        let (operation, scanned) = inner.pipeline.read_scanned(arguments, endpoint, &scope);
         scope.request_bytes = Some(arguments.text().len());
         let reply = match scanned {
             Scanned::Valid(place, valid) => {
