@@ -83,7 +83,7 @@ fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
 
 impl Server {
     /// Opens a session with a token.
-    async fn session_of(&self, bearer: &str) -> String {
+    pub(crate) async fn session_of(&self, bearer: &str) -> String {
         let (_, answer) = self.post(&[("Authorization", bearer)], hello()).await;
         let id = header(&answer, "mcp-session-id").unwrap_or_else(|| panic!("{answer}"));
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string();
@@ -254,6 +254,38 @@ async fn sessions_belong_to_the_principal_that_opened_them() {
     }
     let headers = [("Authorization", "Bearer ada-1"), ("Mcp-Session-Id", &*id)];
     assert_eq!(server.post(&headers, &body).await.0, 200, "another principal has ended it");
+}
+
+#[tokio::test]
+async fn one_principal_does_not_use_up_the_sessions() {
+    // REQ-SES-01, REQ-SES-02
+    let options = HttpOptions::new().max_sessions(4).max_sessions_per_principal(2);
+    let server = start(builder(), options.authenticator(tokens())).await;
+    let body = call("mcp_aql_read", "get_user", json!({})).to_string();
+    let one = server.session_of("Bearer ada-1").await;
+    let two = server.session_of("Bearer ada-2").await;
+    for token in ["Bearer ada-1", "Bearer ada-2"] {
+        let (status, answer) = server.post(&[("Authorization", token)], hello()).await;
+        assert_eq!(status, 429, "{answer}");
+        assert!(answer.contains("retry-after: 10\r\n"), "{answer}");
+        assert!(
+            answer.contains(r#""id":0,"error":{"code":-32000,"message":"This caller"#),
+            "{answer}"
+        );
+    }
+    let others = server.session_of("Bearer eve-1").await;
+    for (token, id) in [("Bearer ada-1", &one), ("Bearer ada-2", &two), ("Bearer eve-1", &others)] {
+        let headers = [("Authorization", token), ("Mcp-Session-Id", &**id)];
+        assert_eq!(server.post(&headers, &body).await.0, 200, "{token}");
+    }
+    // The place of a session that the principal ends becomes available.
+    let ended = [("Authorization", "Bearer ada-2"), ("Mcp-Session-Id", &*one)];
+    assert_eq!(server.send("DELETE", &ended, "").await.0, 202);
+    server.session_of("Bearer ada-1").await;
+    assert_eq!(server.post(&[("Authorization", "Bearer ada-1")], hello()).await.0, 429);
+    // The limit of all of them is another one.
+    server.session_of("Bearer root").await;
+    assert_eq!(server.post(&[("Authorization", "Bearer eve-1")], hello()).await.0, 503);
 }
 
 #[tokio::test]

@@ -272,10 +272,11 @@ impl DecodedCall<'_> {
         modern: bool,
     ) -> impl Future<Output = Vec<u8>> + Send + use<> {
         let Self { tool, arguments, meta, id, room, extensions } = self;
+        let caller = room.as_ref().and_then(|_| extensions.get::<Principal>().cloned());
         let scope = CallScope { extensions, ..cancellation.into() };
         let mut work = server.call(tool, arguments, &meta, scope);
         async move {
-            let answer = server.within(room.as_ref(), Pin::new(&mut work)).await;
+            let answer = server.within(room.as_ref(), caller.as_ref(), Pin::new(&mut work)).await;
             let length = answer.as_ref().map_or(0, |reply| reply.text.len());
             let mut message = Vec::with_capacity(length + length / 4 + 128);
             server.write_answer(&mut message, &id, &answer, modern);

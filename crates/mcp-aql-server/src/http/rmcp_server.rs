@@ -12,6 +12,7 @@ use axum::response::Response;
 use futures_util::FutureExt as _;
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::operation::{CallScope, Cancellation};
+use mcp_aql_core::principal::Principal;
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
     CompleteRequestMethod, CompleteRequestParams, CompleteResult, ConstString as _, ContentBlock,
@@ -125,6 +126,7 @@ impl RmcpServer {
                 Ok(SentArguments::Parsed(members.into()).into())
             }
         };
+        let caller: Option<Principal> = extensions.get().cloned();
         let cancellation = Cancellation::default();
         let notifier = PeerNotifier(context.peer.clone());
         let meta = RequestMeta(context.meta.0.0.clone());
@@ -132,7 +134,7 @@ impl RmcpServer {
         let work = pin!(server.reply(tool, arguments, &meta, &notifier, scope));
         let answer = tokio::select! {
             biased;
-            answer = server.within(room.as_ref(), work) => answer,
+            answer = server.within(room.as_ref(), caller.as_ref(), work) => answer,
             never = pass_on(&context.ct, &cancellation) => match never {},
         };
         let reply = answer?;

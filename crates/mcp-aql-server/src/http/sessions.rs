@@ -48,6 +48,8 @@ struct RequestState {
 pub(super) struct SessionProblem {
     /// The session could not be opened because the limit is reached.
     pub(super) no_session: bool,
+    /// The session could not be opened because the limit of its principal is reached.
+    pub(super) no_own_session: bool,
     /// The session to be closed does not exist.
     pub(super) unknown_session: bool,
     /// The event after which the client wants to resume is not kept.
@@ -85,6 +87,8 @@ pub(super) fn made(connection: &Arc<Connection>) {
 pub(super) struct Sessions {
     inner: LocalSessionManager,
     most: usize,
+    /// The limit of one principal.
+    most_of_principal: usize,
     /// Serializes opening, so that the last free place is used once.
     opening: tokio::sync::Mutex<()>,
     open: RwLock<HashMap<SessionId, Arc<OpenSession>>>,
@@ -183,6 +187,8 @@ fn without_answers(
 pub(super) enum SessionError {
     #[error("{0} sessions are open, which is the limit")]
     Full(usize),
+    #[error("the caller has {0} open sessions, which is its limit")]
+    FullForPrincipal(usize),
     #[error(transparent)]
     Other(#[from] LocalSessionManagerError),
 }
@@ -197,6 +203,7 @@ impl Sessions {
         Self {
             inner,
             most: options.max_sessions,
+            most_of_principal: options.max_sessions_per_principal,
             opening: tokio::sync::Mutex::default(),
             open: RwLock::default(),
             keep_alive_interval,
@@ -207,6 +214,12 @@ impl Sessions {
     /// Returns the open session with this id.
     pub(super) fn get(&self, id: &str) -> Option<Arc<OpenSession>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+    }
+
+    /// The number of sessions of a principal.
+    fn count_of(&self, principal: &str) -> usize {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        open.values().filter(|open| open.principal.as_deref() == Some(principal)).count()
     }
 
     /// Whether this is the id of a session that another principal has opened.
@@ -273,10 +286,16 @@ impl SessionManager for Sessions {
             notice(SessionProblem { no_session: true, ..SessionProblem::default() });
             return Err(SessionError::Full(self.most));
         }
-        let (id, transport) = self.inner.create_session().await?;
         let (connection, principal) = CURRENT_REQUEST
             .try_with(|served| (served.connection.take(), served.principal.clone()))
             .unwrap_or_default();
+        if let Some(principal) = &principal
+            && self.count_of(principal) >= self.most_of_principal
+        {
+            notice(SessionProblem { no_own_session: true, ..SessionProblem::default() });
+            return Err(SessionError::FullForPrincipal(self.most_of_principal));
+        }
+        let (id, transport) = self.inner.create_session().await?;
         let open = OpenSession {
             id: Arc::clone(&id),
             principal,

@@ -22,13 +22,14 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, stream};
 use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::principal::Principal;
 use mcp_aql_core::sync::lock;
 use tokio::time::Instant;
 use tower_service::Service;
 
 pub(super) use self::budget::BodyBudget;
 use self::recorded_body::RecordedBody;
-use self::refusal::{refuse_broken, refuse_session, refuse_unfinished};
+use self::refusal::{refuse_broken, refuse_own_session, refuse_session, refuse_unfinished};
 use self::rmcp_request::{forward_to_rmcp, with_original_ids};
 use super::accept::resolve_wildcards;
 use super::direct::DirectCalls;
@@ -137,6 +138,8 @@ impl BodyGuard {
     async fn post(&self, mut request: Request, until: Instant) -> Response {
         resolve_wildcards(request.headers_mut());
         let modern = is_modern(request.headers());
+        let caller: Option<Principal> = request.extensions().get().cloned();
+        let sender = (modern, caller.as_ref());
         let (mut request, seen) = RecordedBody::request(request, self.longest, until, &self.budget);
         request.extensions_mut().insert(OriginalMessage { text: seen.clone(), room: None });
         let form = self.direct.form(&request, self.longest);
@@ -147,7 +150,7 @@ impl BodyGuard {
                 let seen = std::mem::take(&mut *lock(&seen));
                 let length: usize = seen.pieces.iter().map(Bytes::len).sum();
                 return match length > self.longest {
-                    true => self.refuse_long(seen, modern, until).await,
+                    true => self.refuse_long(seen, sender, until).await,
                     false => refuse_broken(&seen),
                 };
             };
@@ -179,10 +182,13 @@ impl BodyGuard {
             return response;
         }
         match response.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => self.refuse_long(seen, modern, until).await,
+            StatusCode::PAYLOAD_TOO_LARGE => self.refuse_long(seen, sender, until).await,
             StatusCode::INTERNAL_SERVER_ERROR if noticed.no_session => refuse_session(&seen),
+            StatusCode::INTERNAL_SERVER_ERROR if noticed.no_own_session => {
+                refuse_own_session(&seen)
+            }
             StatusCode::INTERNAL_SERVER_ERROR => refuse_unfinished(&seen).unwrap_or(response),
-            _ => self.refuse(&seen.read(), modern),
+            _ => self.refuse(&seen.read(), sender),
         }
     }
 
