@@ -4,6 +4,7 @@ mod accept;
 mod authentication;
 mod body;
 mod connections;
+mod current_request;
 #[cfg(unix)]
 mod descriptor_limit;
 #[cfg(not(unix))]

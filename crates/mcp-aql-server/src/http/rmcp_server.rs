@@ -27,8 +27,9 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
+use super::current_request::made;
 use super::original_message::OriginalMessage;
-use super::sessions::{Sessions, made};
+use super::sessions::Sessions;
 use crate::connection::Connection;
 use crate::mcp_version::WITH_BATCHES;
 use crate::progress::{Notifier, ProgressParams};

@@ -32,10 +32,10 @@ use self::recorded_body::RecordedBody;
 use self::refusal::{refuse_broken, refuse_own_session, refuse_session, refuse_unfinished};
 use self::rmcp_request::{forward_to_rmcp, with_original_ids};
 use super::accept::resolve_wildcards;
+use super::current_request::observe_session;
 use super::direct::DirectCalls;
 use super::original_message::OriginalMessage;
 use super::rmcp_server::RmcpService;
-use super::sessions::observe_session;
 use crate::server::Server;
 use crate::wire::{Message, decode};
 
