@@ -11,6 +11,7 @@
 mod access;
 #[cfg(feature = "safety")]
 mod agents;
+mod approvals;
 mod authentication;
 mod batches;
 mod bodies;
@@ -20,6 +21,7 @@ mod connections;
 #[cfg(feature = "query")]
 mod cursors;
 mod direct;
+mod keep_alive;
 mod sessions;
 #[path = "../support/mod.rs"]
 mod support;
