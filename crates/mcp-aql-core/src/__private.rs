@@ -100,8 +100,8 @@ pub struct InputSlot<'a> {
     pub goes_on: bool,
 }
 
-/// Returns the index of the field that a confirmation message shows. Stops the build if there is none, or if it is
-/// a secret. An input without fields is one with faults of its own.
+/// Returns the index of the field that a confirmation message shows. Stops the build if the field does not exist or is
+/// a secret. An input without fields has faults of its own.
 #[track_caller]
 pub const fn shown_field(slot: InputSlot<'_>, input: &InputSpec) -> usize {
     let mut index = 0;

@@ -249,7 +249,7 @@ impl Shop {
             let caller = |session| Caller { bearer, subject, tenant, session };
             callers.extend(sessions.into_iter().map(caller));
         }
-        // A session belongs to the principal, with whatever token.
+        // A session belongs to the principal, with each of its tokens.
         let shared = Caller { bearer: "ada-2", tenant: "south", ..callers[4].clone() };
         callers.push(shared);
         let connection = KeepAlive::connect(server.address).await;
@@ -510,7 +510,7 @@ async fn ten_thousand_forged_confirmations_run_nothing_and_are_in_the_audit_log(
                 *refused.entry(code).or_default() += 1;
                 forgeries += 1;
             }
-            // The change was none: the same caller, or the same parameters.
+            // The change chose the same caller, or the same parameters.
             None => others += 1,
         }
     }

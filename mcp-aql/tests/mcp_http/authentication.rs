@@ -257,6 +257,36 @@ async fn sessions_belong_to_the_principal_that_opened_them() {
 }
 
 #[tokio::test]
+async fn a_header_that_is_sent_twice_gives_access_to_nothing_more() {
+    let server = authenticated().await;
+    let own = server.session_of("Bearer eve-1").await;
+    let foreign = server.session_of("Bearer ada-1").await;
+    let body = call("mcp_aql_read", "get_user", json!({})).to_string();
+    let eve = ("Authorization", "Bearer eve-1");
+    let session = ("Mcp-Session-Id", &*own);
+    for headers in [
+        vec![session, ("Mcp-Session-Id", &*foreign)],
+        vec![("mcp-session-id", &*foreign), session],
+        vec![session, session],
+        vec![session, ("Authorization", "Bearer ada-1")],
+        vec![session, ("Host", "localhost"), ("Host", "evil.test")],
+        vec![session, ("Host", "evil.test"), ("Host", "localhost")],
+        vec![session, ("Origin", "http://localhost"), ("Origin", "https://evil.test")],
+        vec![session, ("Origin", "https://evil.test"), ("Origin", "http://localhost")],
+    ] {
+        let headers: Vec<_> = headers.into_iter().chain([eve]).collect();
+        for method in ["POST", "GET", "DELETE"] {
+            let (status, answer) = server.send(method, &headers, &body).await;
+            assert_eq!(status, 400, "{method} {headers:?}: {answer}");
+        }
+    }
+    let (_, answer) = server.post(&[eve, session], &body).await;
+    assert_eq!(reply(&answer)["data"], "eve");
+    let ada = [("Authorization", "Bearer ada-1"), ("Mcp-Session-Id", &*foreign)];
+    assert_eq!(server.post(&ada, &body).await.0, 200, "the session was ended");
+}
+
+#[tokio::test]
 async fn one_principal_does_not_use_up_the_sessions() {
     // REQ-SES-01, REQ-SES-02
     let options = HttpOptions::new().max_sessions(4).max_sessions_per_principal(2);

@@ -127,7 +127,7 @@ async fn the_replies_to_a_batch_have_the_room_of_one() {
     }
 }
 
-/// What observers learn: the operation, the code of the error, and the subject of the principal.
+/// The observed part of an event: the operation, the code of the error, and the subject of the principal.
 type Event = (Option<String>, Option<&'static str>, Option<String>);
 
 #[tokio::test]

@@ -71,7 +71,7 @@ pub(super) fn fill(
             return Some(value);
         }
         let part = path.try_fold(&value, |value, name| match value {
-            // What removes an object removes its fields.
+            // The removal of an object removes its fields.
             Value::Null => Some(value),
             value => value.get(name),
         });

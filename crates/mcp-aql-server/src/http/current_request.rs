@@ -1,4 +1,4 @@
-//! What happens to the session of the HTTP request that is being served, beyond what rmcp's interface returns.
+//! The side results of serving one HTTP request that rmcp's interface cannot return.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};

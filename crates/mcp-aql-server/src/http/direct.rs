@@ -41,7 +41,8 @@ const EVENT_STREAM_DELAY: Duration = Duration::from_secs(2);
 /// The interval between keep-alive comments.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+/// The header with the id of a session.
+pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");

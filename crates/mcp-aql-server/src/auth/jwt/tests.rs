@@ -406,7 +406,7 @@ async fn forged_and_foreign_tokens_are_refused_over_http() {
     for (what, token) in refused_tokens(&issuer) {
         let (status, answer) = introspect(address, token.as_bytes()).await;
         let expected = match what {
-            // These are no tokens at all.
+            // These do not have the form of a token.
             "empty" | "not base64" => (400, "error=\"invalid_request\""),
             _ => (401, "error=\"invalid_token\""),
         };

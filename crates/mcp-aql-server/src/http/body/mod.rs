@@ -17,7 +17,8 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, stream};
@@ -33,7 +34,7 @@ use self::refusal::{refuse_broken, refuse_own_session, refuse_session, refuse_un
 use self::rmcp_request::{forward_to_rmcp, with_original_ids};
 use super::accept::resolve_wildcards;
 use super::current_request::observe_session;
-use super::direct::DirectCalls;
+use super::direct::{DirectCalls, SESSION_ID};
 use super::original_message::OriginalMessage;
 use super::rmcp_server::RmcpService;
 use crate::server::Server;
@@ -82,6 +83,10 @@ impl BodyGuard {
     /// explanatory errors.
     async fn pass(&self, mut request: Request) -> Response {
         let until = Instant::now() + self.client_timeout;
+        if let Some(name) = repeated_header(request.headers()) {
+            let problem = format!("Bad Request: the header {name} is sent more than once");
+            return (StatusCode::BAD_REQUEST, problem).into_response();
+        }
         if self.direct.is_foreign(&request) {
             return session_not_found();
         }
@@ -223,6 +228,13 @@ impl Service<Request> for BodyGuard {
         let guard = self.clone();
         erased(async move { Ok(guard.pass(request).await) })
     }
+}
+
+/// Returns a header that decides about access and is sent more than once. A proxy, this server and rmcp might each read
+/// another one of them (for `Host`, see RFC 9112 §3.2).
+fn repeated_header(headers: &HeaderMap) -> Option<HeaderName> {
+    let single = [HOST, ORIGIN, SESSION_ID];
+    single.into_iter().find(|name| headers.get_all(name).iter().nth(1).is_some())
 }
 
 /// The answer to requests of an unknown session, and of the session of another principal.
