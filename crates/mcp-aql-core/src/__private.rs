@@ -121,24 +121,14 @@ pub const fn shown_field(slot: InputSlot<'_>, input: &InputSpec) -> usize {
 #[track_caller]
 const fn check_shown(slot: InputSlot<'_>, field: &InputFieldSpec) {
     let text = ConstText::new().push("`{").push(slot.path).push("}` ");
-    if field.parameter.sensitive {
-        let text =
-            text.push("would show a `sensitive` field in the confirmation message: leave it out");
-        panic!("{}", text.as_str());
-    }
-    if slot.goes_on && !matches!(field.merge, Merge::Fields(_)) {
-        let text = text
-            .push("shows a part of `")
-            .push(slot.object)
-            .push(".")
-            .push(slot.field)
-            .push("`, which has no fields of its own in an update: write `{")
-            .push(slot.object)
-            .push(".")
-            .push(slot.field)
-            .push("}`");
-        panic!("{}", text.as_str());
-    }
+    let secret =
+        text.push("would show a `sensitive` field in the confirmation message: leave it out");
+    assert!(!field.parameter.sensitive, "{}", secret.as_str());
+    let text = ConstText::new().push("`{").push(slot.path).push("}` shows a part of `");
+    let text = text.push(slot.object).push(".").push(slot.field);
+    let text = text.push("`, which has no fields of its own in an update: write `{");
+    let part = text.push(slot.object).push(".").push(slot.field).push("}`");
+    assert!(!slot.goes_on || matches!(field.merge, Merge::Fields(_)), "{}", part.as_str());
 }
 
 /// Returns the message about a field that does not exist, with those that do.
