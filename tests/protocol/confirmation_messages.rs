@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use crate::support::call;
 
-/// A customer.
+/// A customer. It is more visible than the types of its fields.
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema, UpdateInput)]
-struct Customer {
+pub(crate) struct Customer {
     /// Number.
     #[resource(id)]
     customer_id: u32,

@@ -17,7 +17,7 @@ use crate::OperationError;
 use crate::error::echo;
 use crate::table::{InputSpec, ParameterSpec};
 use crate::text::{ConstText, const_eq};
-use crate::update::{InputFieldSpec, Merge};
+use crate::update::{InputFieldSpec, Merge, UpdateInput};
 
 /// Stops the build when `input` can change what identifies the resource, with a message that can
 /// name it.
@@ -75,17 +75,26 @@ pub const fn check_field(name: &str, input: &InputSpec, message: &str) {
     assert!(found, "{}", message);
 }
 
-/// The type of a field that an UPDATE may change, by the field's index: `T` for a field of type `Option<Box<T>>`.
-/// `#[derive(UpdateInput)]` implements it for the fields that may be structs of their own.
+/// The table of the fields at a path inside of an UPDATE's `input`. The path is `()` or a [`FieldStep`].
+/// `#[derive(UpdateInput)]` implements it for the fields that may be structs of their own. It has no associated type,
+/// because the type of a field may be private.
 #[diagnostic::on_unimplemented(
-    message = "the types of the fields of `{Self}` are not known while compiling",
+    message = "the fields inside of the fields of `{Self}` are not known while compiling",
     label = "needed by a confirmation message",
     note = "write `#[derive(UpdateInput)]` above `{Self}`, or show the whole field"
 )]
-pub trait FieldType<const INDEX: usize> {
-    /// The type.
-    type Type;
+pub trait InputAt<Path> {
+    /// The table.
+    const INPUT: InputSpec;
 }
+
+impl<T: UpdateInput> InputAt<()> for T {
+    const INPUT: InputSpec = <T as UpdateInput>::INPUT;
+}
+
+/// A path that starts with the field of this index: for a field of type `Option<Box<T>>`, with the fields of `T`.
+#[derive(Debug)]
+pub struct FieldStep<const INDEX: usize, Rest>(PhantomData<Rest>);
 
 /// A placeholder of a confirmation message: `{input.address.city}`.
 #[derive(Debug, Clone, Copy)]

@@ -2,8 +2,8 @@
 //! `input`. rustc evaluates them and reports the message at the span of the token.
 
 use darling::util::SpannedValue;
-use proc_macro2::{Group, Span, TokenStream, TokenTree};
-use quote::{ToTokens as _, quote, quote_spanned};
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::Type;
 
 use super::model::OperationModel;
@@ -115,34 +115,43 @@ pub(crate) fn input_slots(
 ) -> Vec<TokenStream> {
     let slots = slots::names(&message.0).unwrap_or_default();
     let inside = slots.into_iter().filter(|slot| slot.starts_with("input."));
-    let check = |path: &str| {
-        let mut owner = ty.to_token_stream();
-        let mut object = "input".to_owned();
-        let mut check = TokenStream::new();
-        let mut names = path.split('.').skip(1).peekable();
-        while let Some(field) = names.next() {
-            if !check.is_empty() {
-                owner = respan(
-                    quote!(<#owner as #runtime::__private::FieldType<{ #check }>>::Type),
-                    message.span(),
-                );
-            }
-            let goes_on = names.peek().is_some();
-            let slot = quote! {
-                #runtime::__private::InputSlot {
-                    path: #path, object: #object, field: #field, goes_on: #goes_on,
-                }
-            };
-            // The type keeps its span, as in `identifiers`.
-            let input = quote!(<#owner as #runtime::UpdateInput>::INPUT);
-            let function = respan(quote!(#runtime::__private::shown_field), message.span());
-            let span = message.span().resolved_at(Span::call_site());
-            check = quote_spanned!(span=> #function(#slot, &#input));
-            object = format!("{object}.{field}");
+    inside.map(|path| input_slot(path, message.span(), ty, runtime)).collect()
+}
+
+/// Finds the index of each field of a path. The table of a field's own fields is found by the indexes before it.
+fn input_slot(path: &str, span: Span, ty: &Type, runtime: &RuntimePath) -> TokenStream {
+    let private = quote!(#runtime::__private);
+    let mut object = "input".to_owned();
+    let mut indexes: Vec<Ident> = Vec::new();
+    let mut constants = Vec::new();
+    let mut fields = path.split('.').skip(1).peekable();
+    while let Some(field) = fields.next() {
+        let goes_on = fields.peek().is_some();
+        let steps = indexes
+            .iter()
+            .rev()
+            .fold(quote!(()), |rest, index| quote!(#private::FieldStep<#index, #rest>));
+        // The type keeps its own span, as in `identifiers`.
+        let input = match indexes.is_empty() {
+            true => quote!(<#ty as #runtime::UpdateInput>::INPUT),
+            false => quote!(<#ty as #private::InputAt<#steps>>::INPUT),
+        };
+        let slot = quote! {
+            #private::InputSlot { path: #path, object: #object, field: #field, goes_on: #goes_on }
+        };
+        let function = respan(quote!(#private::shown_field), span);
+        let span = span.resolved_at(Span::call_site());
+        let find = quote_spanned!(span=> #function(#slot, &#input));
+        if !goes_on && indexes.is_empty() {
+            // Unlike a constant, an expression may name the type parameters of a block.
+            return quote!({ let _ = #find; });
         }
-        quote!({ let _ = #check; })
-    };
-    inside.map(check).collect()
+        let index = format_ident!("__FIELD_{}", indexes.len(), span = span);
+        constants.push(quote_spanned!(span=> const #index: usize = #find;));
+        indexes.push(index);
+        object = format!("{object}.{field}");
+    }
+    quote!({ #(#constants)* })
 }
 
 /// Asserts that each member of an example's `input` is an updatable field.

@@ -17,8 +17,8 @@ pub(super) fn update_input(resource: &InputModel<'_>, runtime: &RuntimePath) -> 
     let identifiers = names(resource, FieldRole::Identifier, &quote!(identifiers));
     let read_only = names(resource, FieldRole::ReadOnly, &quote!(read_only));
     let defaults = defaults(resource, runtime);
-    let types = resource.settable().enumerate();
-    let types = types.filter_map(|(index, it)| field_type(index, it, resource, runtime));
+    let inside = resource.settable().enumerate();
+    let inside = inside.filter_map(|(index, it)| table_inside(index, it, resource, runtime));
     let generics = bounded_generics(resource, runtime);
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let (_, type_generics, _) = resource.generics.split_for_impl();
@@ -35,7 +35,7 @@ pub(super) fn update_input(resource: &InputModel<'_>, runtime: &RuntimePath) -> 
                     #runtime::update::InputSpec::of::<Self>(&#runtime::update::field_specs::<Self, #count>())
                         #identifiers #read_only;
             }
-            #(#types)*
+            #(#inside)*
             #defaults
         };
     }
@@ -49,10 +49,14 @@ pub(super) fn inert(input: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
     let ident = &input.ident;
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
     let predicates = where_clause.map(|clause| &clause.predicates);
-    let types = input.generics.params.is_empty().then(|| {
+    let inside = input.generics.params.is_empty().then(|| {
+        let private = quote!(#runtime::__private);
         quote! {
-            impl<const FIELD: usize> #runtime::__private::FieldType<FIELD> for #ident {
-                type Type = Self;
+            impl<const FIELD: usize, __Rest> #private::InputAt<#private::FieldStep<FIELD, __Rest>>
+                for #ident
+            {
+                const INPUT: #runtime::update::InputSpec =
+                    <Self as #runtime::update::UpdateInput>::INPUT;
             }
         }
     });
@@ -66,7 +70,7 @@ pub(super) fn inert(input: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
             const FIELDS: &'static [#runtime::update::UpdateField<Self>] = &[];
             const INPUT: #runtime::update::InputSpec = #runtime::update::InputSpec::of::<Self>(&[]);
         }
-        #types
+        #inside
     }
 }
 
@@ -91,8 +95,8 @@ fn field(field: &InputField<'_>, runtime: &RuntimePath) -> TokenStream {
     }
 }
 
-/// Generates the type of a field that may be a struct of its own, for paths that lead into it.
-fn field_type(
+/// Generates the table of a field that may be a struct of its own, for paths that lead into it.
+fn table_inside(
     index: usize,
     field: &InputField<'_>,
     resource: &InputModel<'_>,
@@ -100,13 +104,21 @@ fn field_type(
 ) -> Option<TokenStream> {
     let inside = field.rule.single_type().filter(|ty| ty::Kind::of(ty) == ty::Kind::Unknown)?;
     let ident = resource.ident;
-    let (impl_generics, type_generics, where_clause) = resource.generics.split_for_impl();
+    let (_, type_generics, _) = resource.generics.split_for_impl();
+    let mut generics = resource.generics.clone();
+    generics.params.push(parse_quote!(__Rest));
+    let private = quote!(#runtime::__private);
+    let bound = parse_quote!(#inside: #private::InputAt<__Rest>);
+    generics.make_where_clause().predicates.push(bound);
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
     Some(quote! {
         #[automatically_derived]
-        impl #impl_generics #runtime::__private::FieldType<#index> for #ident #type_generics
+        impl #impl_generics #private::InputAt<#private::FieldStep<#index, __Rest>>
+            for #ident #type_generics
         #where_clause
         {
-            type Type = #inside;
+            const INPUT: #runtime::update::InputSpec =
+                <#inside as #private::InputAt<__Rest>>::INPUT;
         }
     })
 }
