@@ -18,6 +18,7 @@ mod board;
 mod classification;
 mod concurrency;
 mod confirmation_messages;
+mod elicitation;
 mod encoding;
 mod endpoints;
 mod errors;

@@ -181,6 +181,12 @@ impl ToolService for AdapterTools {
         entry.is_some_and(|entry| entry.operation.spec.category == SemanticCategory::Read)
     }
 
+    /// Whether this is a call of an operation that may require a confirmation, or of several operations.
+    fn may_need_confirmation(&self, arguments: &ToolArguments<'_>) -> bool {
+        let entry = arguments.operation().and_then(|name| self.adapter.registry().get(name));
+        entry.is_none_or(|entry| entry.operation.permission.may_ask())
+    }
+
     fn call(
         &self,
         tool: usize,

@@ -4,6 +4,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_aql_core::session::Session;
+use serde_json::{Map, Value};
+
+use crate::elicitation::takes_questions;
+use crate::mcp_version::WITH_BATCHES;
 
 /// A client's connection and the session that belongs to it (REQ-SES-01, REQ-SES-02).
 ///
@@ -17,6 +21,8 @@ pub(super) struct Connection {
     lasting: AtomicBool,
     /// Whether the client's version of MCP supports batches.
     batches: AtomicBool,
+    /// Whether the client shows questions of the server to its user.
+    questions: AtomicBool,
 }
 
 impl Connection {
@@ -32,9 +38,15 @@ impl Connection {
         self.lasting.store(true, Ordering::Release);
     }
 
-    /// Records whether the negotiated version of MCP supports batches.
-    pub(super) fn negotiated(&self, batches: bool) {
-        self.batches.store(batches, Ordering::Release);
+    /// Records the version and the capabilities that `initialize` has negotiated.
+    pub(super) fn negotiated(&self, version: &str, capabilities: &Map<String, Value>) {
+        self.batches.store(version == WITH_BATCHES, Ordering::Release);
+        self.questions.store(takes_questions(version, capabilities), Ordering::Release);
+    }
+
+    /// Whether the server may send questions to the client.
+    pub(super) fn takes_questions(&self) -> bool {
+        self.questions.load(Ordering::Acquire)
     }
 
     /// Whether the client may send JSON-RPC batches.

@@ -3,6 +3,7 @@
 use mcp_aql_core::request::{Arguments, read};
 use serde_json::{Map, Value};
 
+use crate::elicitation::shows_forms;
 use crate::service::ToolArguments;
 
 /// The version that a request follows, since MCP 2026-07-28.
@@ -35,6 +36,11 @@ impl RequestMeta {
             (CLIENT_CAPABILITIES, has_capabilities),
         ];
         required.into_iter().filter(|(_, given)| !given).map(|(member, _)| member).collect()
+    }
+
+    /// Whether the client shows forms to its user, since MCP 2026-07-28.
+    pub(super) fn shows_forms(&self) -> bool {
+        self.0.get(CLIENT_CAPABILITIES).and_then(Value::as_object).is_some_and(shows_forms)
     }
 
     /// The progress token of the `_meta`, or else of the arguments' (REQ-MCP-14, choice C-63).

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::batch_budget::{BatchBudget, FEWER_CALLS_ADVICE};
 use super::connection::Connection;
+use super::elicitation::input_required;
 use super::principal_sessions::PrincipalSessions;
 use super::progress::{Notifier, progress};
 use super::request_meta::RequestMeta;
@@ -228,8 +229,11 @@ impl Server {
         modern: bool,
     ) {
         match answer {
-            Ok(reply) => respond_with(message, id, |message| {
-                tool_result(message, reply, modern, self.service().has_structured_content());
+            Ok(reply) => respond_with(message, id, |message| match &reply.question {
+                Some(question) => message.extend(input_required(question).to_string().bytes()),
+                None => {
+                    tool_result(message, reply, modern, self.service().has_structured_content());
+                }
             }),
             Err(error) => write_error(message, Some(id), error),
         }

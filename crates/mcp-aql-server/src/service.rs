@@ -82,6 +82,11 @@ pub trait ToolService: Send + Sync + 'static {
     /// client is gone.
     fn is_read(&self, arguments: &ToolArguments<'_>) -> bool;
 
+    /// Returns whether a call with these arguments may have to be confirmed by the client's user.
+    fn may_need_confirmation(&self, _arguments: &ToolArguments<'_>) -> bool {
+        false
+    }
+
     /// Reads a call of the tool with this index. The returned future runs it. `meta` is the request's
     /// `_meta`.
     fn call(

@@ -370,6 +370,44 @@ async fn confirmation_tokens_belong_to_the_principal_that_received_them() {
 }
 
 #[tokio::test]
+async fn the_state_of_a_question_belongs_to_the_principal_that_was_asked() {
+    let server = authenticated().await;
+    let send = async |token: &'static str, state: Option<&Value>, action: &str| {
+        let (headers, body) = stateless("mcp_aql_delete", "delete_all", json!({}));
+        let mut body: Value = serde_json::from_str(&body).unwrap();
+        let params = &mut body["params"];
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+            json!({ "elicitation": { "form": {} } });
+        if let Some(state) = state {
+            params["requestState"] = state.clone();
+            params["inputResponses"] = json!({ "confirmation": { "action": action } });
+        }
+        let all: Vec<_> = headers.into_iter().chain([("Authorization", token)]).collect();
+        let answer = server.post(&all, body.to_string()).await.1;
+        answer[answer.find('{').unwrap()..].to_owned()
+    };
+    let asked: Value =
+        serde_json::from_str(&send("Bearer ada-1", None, "").await).expect("one message");
+    let result = &asked["result"];
+    assert_eq!(result["resultType"], "input_required", "{asked}");
+    let question = &result["inputRequests"]["confirmation"];
+    assert_eq!(question["method"], "elicitation/create", "{asked}");
+    assert_eq!(question["params"]["message"], "Run delete_all?\n(delete_all, destructive)");
+    let state = Some(&result["requestState"]);
+    let malformed = send("Bearer eve-1", Some(&json!(7)), "accept").await;
+    assert!(malformed.contains("-32602"), "{malformed}");
+    for state in [state, Some(&json!("question_x")), Some(&json!(""))] {
+        let foreign = reply(&send("Bearer eve-1", state, "accept").await);
+        let code = foreign["error"]["code"].as_str().unwrap();
+        assert!(code == "TOKEN_INVALID" || code == "TOKEN_SCOPE_MISMATCH", "{foreign}");
+    }
+    let own = reply(&send("Bearer ada-2", state, "accept").await);
+    assert_eq!(own["data"], "ada", "{own}");
+    let again = reply(&send("Bearer ada-1", state, "accept").await);
+    assert_eq!(again["error"]["code"], "TOKEN_ALREADY_USED", "{again}");
+}
+
+#[tokio::test]
 async fn an_authenticator_satisfies_an_adapter_that_requires_a_principal() {
     let access = Access::new().require_principal(true);
     let server = start(builder().access(access), HttpOptions::new().authenticator(tokens())).await;

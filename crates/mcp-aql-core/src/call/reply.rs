@@ -4,6 +4,7 @@ use mcp_aql_protocol::ErrorCode;
 
 use super::Pipeline;
 use super::observe::Observed;
+use crate::elicitation::Elicitation;
 use crate::error::OperationError;
 use crate::introspection;
 use crate::operation::{CallScope, Context, Outcome};
@@ -31,7 +32,13 @@ impl Pipeline {
                 let reply = Reply::success(payload, &context.take_warnings().into_vec());
                 self.bounded(reply, introspects, scope)
             }
-            Err(error) => self.failure(self.labelled(error, introspects, scope), form),
+            Err(error) => {
+                let mut reply = self.failure(self.labelled(error, introspects, scope), form);
+                if let Some(Elicitation::Repeating(call)) = &scope.elicitation {
+                    reply.question = call.take_question().map(Box::new);
+                }
+                reply
+            }
         }
     }
 

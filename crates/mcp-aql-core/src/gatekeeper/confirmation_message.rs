@@ -83,6 +83,18 @@ pub(super) fn fill(
     })
 }
 
+/// Returns a line for each argument that the call has. Sensitive values are masked, and long ones shortened.
+pub(super) fn values<'a>(
+    parameters: &'a [Parameter],
+    arguments: &'a [Argument],
+    shapes: &'a Shapes,
+) -> impl Iterator<Item = String> + 'a {
+    parameters.iter().zip(arguments).filter_map(|(parameter, argument)| {
+        let value = masked(parameter, argument.value.as_ref()?, shapes);
+        Some(format!("{}: {}", argument.name, display(Some(value))))
+    })
+}
+
 /// Returns a message with these values in its placeholders.
 pub fn fill_with(message: &str, value: impl Fn(&str) -> Option<Value>) -> String {
     let mut text = String::new();

@@ -121,7 +121,7 @@ impl PermissionPlan {
     }
 
     /// Returns whether a call may require a confirmation.
-    pub(crate) fn may_ask(&self) -> bool {
+    pub fn may_ask(&self) -> bool {
         let asks = |policy: &Policy| policy.permission == Permission::Confirm;
         self.verdict == TrustDecision::Confirm || self.policies.iter().any(asks)
     }

@@ -167,6 +167,7 @@ impl DirectCalls {
         let Message::Call(call) = decode(body) else { return None };
         let tool = self.server.tools().index(&call.name)?;
         let meta = RequestMeta::read(call.meta)?;
+        let elicitation = call.answers.elicitation(&meta).ok()?;
         let mut arguments = match call.index {
             Some(index) => SentArguments::Indexed(index).into(),
             None => ToolArguments::read(call.arguments, self.server.limits()).ok()?,
@@ -189,18 +190,23 @@ impl DirectCalls {
                 let id = call.id.into();
                 fits.then(|| {
                     let extensions = take_extensions(extensions);
-                    self.alone(DecodedCall { tool, arguments, meta, id, room, extensions }, reads)
+                    let scope = CallScope { extensions, elicitation, ..CallScope::default() };
+                    self.alone(DecodedCall { tool, arguments, meta, id, room, scope }, reads)
                 })?
             }
             // A client that loses the connection can fetch the reply from rmcp later, which matters
             // for calls that must not be repeated.
             PlainForm::Of(session) => {
                 let connection = session.connection()?;
-                let fits = reads && meta.protocol_version().is_none();
+                // Only rmcp can send a question to the client.
+                let asks = connection.takes_questions()
+                    && self.server.service().may_need_confirmation(&arguments);
+                let fits = reads && !asks && meta.protocol_version().is_none();
                 let id = call.id.into();
                 fits.then(|| {
                     let extensions = take_extensions(extensions);
-                    let call = DecodedCall { tool, arguments, meta, id, room, extensions };
+                    let scope = CallScope { extensions, ..CallScope::default() };
+                    let call = DecodedCall { tool, arguments, meta, id, room, scope };
                     self.of(Arc::clone(session), connection, call)
                 })?
             }
@@ -260,8 +266,8 @@ struct DecodedCall<'a> {
     id: Box<str>,
     /// The remaining space of the batch that contains the request.
     room: Option<BatchBudget>,
-    /// The extensions of the HTTP request.
-    extensions: Extensions,
+    /// The scope without its cancellation.
+    scope: CallScope,
 }
 
 impl DecodedCall<'_> {
@@ -272,9 +278,9 @@ impl DecodedCall<'_> {
         cancellation: Cancellation,
         modern: bool,
     ) -> impl Future<Output = Vec<u8>> + Send + use<> {
-        let Self { tool, arguments, meta, id, room, extensions } = self;
-        let caller = room.as_ref().and_then(|_| extensions.get::<Principal>().cloned());
-        let scope = CallScope { extensions, ..cancellation.into() };
+        let Self { tool, arguments, meta, id, room, scope } = self;
+        let caller = room.as_ref().and_then(|_| scope.principal().cloned());
+        let scope = CallScope { cancellation: Some(cancellation), ..scope };
         let mut work = server.call(tool, arguments, &meta, scope);
         async move {
             let answer = server.within(room.as_ref(), caller.as_ref(), Pin::new(&mut work)).await;

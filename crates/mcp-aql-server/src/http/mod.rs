@@ -3,6 +3,7 @@
 mod accept;
 mod authentication;
 mod body;
+mod client_user;
 mod connections;
 mod current_request;
 #[cfg(unix)]

@@ -10,14 +10,16 @@ use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::response::Response;
 use futures_util::FutureExt as _;
+use mcp_aql_core::elicitation::UserQuestion;
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::operation::{CallScope, Cancellation};
 use mcp_aql_core::principal::Principal;
+use mcp_aql_core::transport::Elicitation;
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
     CompleteRequestMethod, CompleteRequestParams, CompleteResult, ConstString as _, ContentBlock,
     CustomRequest, CustomResult, ErrorCode, Extensions, Implementation, InitializeRequestParams,
-    InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
+    InitializeResult, InputRequiredResult, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
     ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
     ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
@@ -25,13 +27,16 @@ use rmcp::model::{
 use rmcp::service::{Peer, RequestContext};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::client_user::ClientUser;
 use super::current_request::made;
 use super::original_message::OriginalMessage;
 use super::sessions::Sessions;
 use crate::connection::Connection;
-use crate::mcp_version::WITH_BATCHES;
+use crate::elicitation::{self, Responses, repeating};
+use crate::mcp_version::has_handshake;
 use crate::progress::{Notifier, ProgressParams};
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
@@ -104,11 +109,12 @@ impl RmcpServer {
         &self,
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, RpcError> {
+    ) -> Result<CallToolResponse, RpcError> {
         let server = &self.server;
         let Some(tool) = server.tools().index(&request.name) else {
             return Err(server.service().unknown_tool(&request.name));
         };
+        let answers = (request.input_responses, request.request_state);
         let mut extensions = http_extensions(&context.extensions);
         let sent: Option<OriginalMessage> = extensions.remove();
         let room = sent.as_ref().and_then(OriginalMessage::room).cloned();
@@ -131,7 +137,8 @@ impl RmcpServer {
         let cancellation = Cancellation::default();
         let notifier = PeerNotifier(context.peer.clone());
         let meta = RequestMeta(context.meta.0.0.clone());
-        let scope = CallScope { extensions, ..cancellation.clone().into() };
+        let elicitation = self.elicitation(&meta, answers, context);
+        let scope = CallScope { extensions, elicitation, ..cancellation.clone().into() };
         let work = pin!(server.reply(tool, arguments, &meta, &notifier, scope));
         let answer = tokio::select! {
             biased;
@@ -139,6 +146,9 @@ impl RmcpServer {
             never = pass_on(&context.ct, &cancellation) => match never {},
         };
         let reply = answer?;
+        if let Some(question) = &reply.question {
+            return input_required(question);
+        }
         let structured = match server.service().has_structured_content() {
             true => serde_json::from_str(&reply.text).ok(),
             false => None,
@@ -149,7 +159,24 @@ impl RmcpServer {
         let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
         result.is_error = Some(failed);
         result.structured_content = structured;
-        Ok(result)
+        Ok(result.into())
+    }
+
+    /// How the user of the client can be asked.
+    fn elicitation(
+        &self,
+        meta: &RequestMeta,
+        (responses, state): (Option<Responses>, Option<String>),
+        context: &RequestContext<RoleServer>,
+    ) -> Option<Elicitation> {
+        match meta.protocol_version() {
+            Some(version) if !has_handshake(version) => repeating(meta, responses.as_ref(), state),
+            _ => self
+                .server
+                .connection()
+                .takes_questions()
+                .then(|| Elicitation::Waiting(Arc::new(ClientUser(context.peer.clone())))),
+        }
     }
 }
 
@@ -167,7 +194,10 @@ impl ServerHandler for RmcpServer {
         connection.initialized();
         context.peer.set_peer_info(request.clone());
         let result = self.negotiate_initialize(&request)?;
-        connection.negotiated(result.protocol_version.as_str() == WITH_BATCHES);
+        let capabilities = serde_json::to_value(&request.capabilities).unwrap_or_default();
+        if let Value::Object(capabilities) = capabilities {
+            connection.negotiated(result.protocol_version.as_str(), &capabilities);
+        }
         Ok(result)
     }
 
@@ -197,7 +227,7 @@ impl ServerHandler for RmcpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let answer = AssertUnwindSafe(erased(self.answer(request, &context))).catch_unwind().await;
-        answer.unwrap_or_else(|_| Err(panicked())).map(Into::into).map_err(error_data)
+        answer.unwrap_or_else(|_| Err(panicked())).map_err(error_data)
     }
 
     /// Handles a call whose parameters are malformed: rmcp treats it as an unknown method
@@ -246,6 +276,13 @@ impl ServerHandler for RmcpServer {
     ) -> Result<CompleteResult, ErrorData> {
         Err(ErrorData::method_not_found::<CompleteRequestMethod>())
     }
+}
+
+/// The result that asks the client to repeat the call with the answer of its user.
+fn input_required(question: &UserQuestion) -> Result<CallToolResponse, RpcError> {
+    let result = elicitation::input_required(question);
+    let result = serde_json::from_value::<InputRequiredResult>(result);
+    result.map(Into::into).map_err(|_| RpcError::new(-32603, "Internal error"))
 }
 
 fn error_data(error: RpcError) -> ErrorData {

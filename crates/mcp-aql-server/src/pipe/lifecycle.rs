@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use crate::connection::Connection;
 use crate::mcp_version::{MCP_VERSIONS, has_handshake, negotiate};
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
@@ -40,8 +41,7 @@ pub(super) struct Admitted {
 struct InitializeParams<'a> {
     #[serde(borrow)]
     protocol_version: Cow<'a, str>,
-    #[serde(rename = "capabilities")]
-    _capabilities: Map<String, Value>,
+    capabilities: Map<String, Value>,
     #[serde(rename = "clientInfo")]
     _client_info: Map<String, Value>,
 }
@@ -121,17 +121,18 @@ impl Lifecycle {
         Ok(Admitted { modern, legacy })
     }
 
-    /// Answers `initialize`. Returns the negotiated version and the result as JSON.
+    /// Answers `initialize` with JSON, and records what was negotiated.
     ///
     /// # Errors
     /// If the parameters do not have the members that MCP requires.
     pub(super) fn initialize(
         &mut self,
         params: Option<&RawValue>,
+        connection: &Connection,
         description: &ServerDescription,
-    ) -> Result<(&'static str, String), RpcError> {
+    ) -> Result<String, RpcError> {
         let params = serde_json::from_str::<InitializeParams<'_>>(params.map_or("", RawValue::get));
-        let Ok(InitializeParams { protocol_version, .. }) = params else {
+        let Ok(InitializeParams { protocol_version, capabilities: of_client, .. }) = params else {
             return Err(RpcError::new(
                 -32602,
                 "initialize takes 'protocolVersion' as a string, and 'capabilities' and \
@@ -140,6 +141,7 @@ impl Lifecycle {
         };
         self.has_handshake = true;
         let protocol_version = negotiate(&protocol_version);
+        connection.negotiated(protocol_version, &of_client);
         let result = InitializeResult {
             protocol_version,
             capabilities: capabilities(),
@@ -147,7 +149,7 @@ impl Lifecycle {
             instructions: &description.instructions,
         };
         // Texts always serialize.
-        Ok((protocol_version, serde_json::to_string(&result).unwrap_or_default()))
+        Ok(serde_json::to_string(&result).unwrap_or_default())
     }
 }
 
@@ -198,8 +200,9 @@ mod tests {
         let mut lifecycle = Lifecycle::default();
         let params = r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{}}"#;
         let params = RawValue::from_string(params.to_owned()).unwrap();
-        let (version, _) = lifecycle.initialize(Some(&params), &description()).unwrap();
-        assert_eq!(version, "2025-06-18");
+        let connection = Connection::default();
+        let result = lifecycle.initialize(Some(&params), &connection, &description()).unwrap();
+        assert!(result.starts_with(r#"{"protocolVersion":"2025-06-18","#), "{result}");
         lifecycle
     }
 
@@ -239,7 +242,9 @@ mod tests {
         for params in [None, Some("[]"), Some(r#"{"protocolVersion":"2025-06-18"}"#)] {
             let mut lifecycle = Lifecycle::default();
             let params = params.map(|params| RawValue::from_string(params.to_owned()).unwrap());
-            let error = lifecycle.initialize(params.as_deref(), &description()).unwrap_err();
+            let connection = Connection::default();
+            let error =
+                lifecycle.initialize(params.as_deref(), &connection, &description()).unwrap_err();
             assert_eq!(error.code, -32602);
             assert!(!lifecycle.has_handshake);
         }

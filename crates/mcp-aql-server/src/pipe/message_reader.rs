@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture;
 use mcp_aql_core::future::erased;
-use mcp_aql_core::operation::Cancellation;
+use mcp_aql_core::operation::{CallScope, Cancellation};
 use mcp_aql_core::request::too_large;
+use mcp_aql_core::transport::Elicitation;
 use serde_json::value::RawValue;
 
 use super::Input;
@@ -19,8 +20,8 @@ use super::answer_target::{AnswerTarget, BatchAnswers};
 use super::brief_operations::{BriefOperations, OperationPace};
 use super::lifecycle::{Lifecycle, discover};
 use super::message_wait::MessageWait;
+use super::questions::ClientUser;
 use crate::calls::Calls;
-use crate::mcp_version::WITH_BATCHES;
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::server::Server;
@@ -62,6 +63,12 @@ struct RunningCall {
     modern: bool,
 }
 
+impl Drop for MessageReader {
+    fn drop(&mut self) {
+        self.user.leave();
+    }
+}
+
 /// Reads lines, answers requests and starts calls.
 pub(super) struct MessageReader {
     server: Arc<Server>,
@@ -77,10 +84,12 @@ pub(super) struct MessageReader {
     /// Whether to let other tasks run before the next message is read.
     yields: bool,
     lifecycle: Lifecycle,
+    user: Arc<ClientUser>,
 }
 
 impl MessageReader {
     pub(super) fn new(server: Arc<Server>, outbox: Outbox) -> Self {
+        let user = Arc::new(ClientUser::new(outbox.clone()));
         Self {
             server,
             outbox,
@@ -91,6 +100,7 @@ impl MessageReader {
             returned: None,
             yields: false,
             lifecycle: Lifecycle::default(),
+            user,
         }
     }
 
@@ -201,6 +211,7 @@ impl MessageReader {
             Message::Cancelled { request } => {
                 self.calls.cancel(&canonical_id(request));
             }
+            Message::Answer { id, result } => self.user.answer(id, result),
             Message::Refused(refusal) => self.refuse(refusal, answers),
             Message::Batch(_) => self.refuse(Refusal { id: None, fault: Fault::Form }, answers),
             Message::Ignored | Message::Blank => {}
@@ -237,9 +248,8 @@ impl MessageReader {
     ) -> Result<Cow<'a, str>, RpcError> {
         let method = &*request.method;
         if method == "initialize" {
-            let (version, result) =
-                self.lifecycle.initialize(request.params, server.description())?;
-            server.connection().negotiated(version == WITH_BATCHES);
+            let (connection, description) = (server.connection(), server.description());
+            let result = self.lifecycle.initialize(request.params, connection, description)?;
             return Ok(result.into());
         }
         let meta = request.meta().ok().and_then(RequestMeta::read);
@@ -266,13 +276,17 @@ impl MessageReader {
             return self.error(Some(call.id), &unknown, answers);
         };
         let cancellation = self.unused_cancellation();
+        let elicitation = match self.elicitation(&call, &meta, modern) {
+            Ok(elicitation) => elicitation,
+            Err(error) => return self.error(Some(call.id), &error, answers),
+        };
+        let scope = CallScope { elicitation, ..cancellation.clone().into() };
         let indexed = call.index.take().filter(|_| answers.room().is_none());
         let mut work = match indexed.map(|index| SentArguments::Indexed(index).into()) {
             Some(arguments) if meta.progress_token(&arguments).is_none() => {
-                let scope = cancellation.clone().into();
                 self.server.call(tool, arguments.for_quoted_reply(), &meta, scope)
             }
-            _ => self.later(tool, call.arguments, meta, cancellation.clone(), answers),
+            _ => self.later(tool, call.arguments, meta, scope, answers),
         };
         let pace = work.operation.map(|operation| self.operations.pace(operation));
         let started = Instant::now();
@@ -302,6 +316,20 @@ impl MessageReader {
         self.spawn(call, answers);
     }
 
+    /// How the client's user can be asked about a call.
+    fn elicitation(
+        &self,
+        call: &ToolCall<'_>,
+        meta: &RequestMeta,
+        modern: bool,
+    ) -> Result<Option<Elicitation>, RpcError> {
+        if modern {
+            return call.answers.elicitation(meta);
+        }
+        let asks = self.server.connection().takes_questions();
+        Ok(asks.then(|| Elicitation::Waiting(Arc::clone(&self.user) as _)))
+    }
+
     /// Returns the cancellation of the last call if that has returned at once and nothing refers to it, or else a new
     /// one.
     fn unused_cancellation(&mut self) -> Cancellation {
@@ -315,7 +343,7 @@ impl MessageReader {
         tool: usize,
         arguments: Option<&str>,
         meta: RequestMeta,
-        cancellation: Cancellation,
+        scope: CallScope,
         answers: &AnswerTarget,
     ) -> ToolWork {
         let (server, outbox) = (Arc::clone(&self.server), self.outbox.clone());
@@ -328,7 +356,7 @@ impl MessageReader {
                 Some(_) => arguments,
                 None => arguments.map(ToolArguments::for_quoted_reply),
             };
-            let work = pin!(server.reply(tool, arguments, &meta, &outbox, cancellation.into()));
+            let work = pin!(server.reply(tool, arguments, &meta, &outbox, scope));
             server.within(room.as_ref(), None, work).await
         });
         work.into()

@@ -9,6 +9,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use crate::elicitation::SentAnswers;
+
 use super::recover_id::{IdScanner, RecoveredId, is_id};
 
 /// A message, decoded as far as needed.
@@ -20,7 +22,9 @@ pub(crate) enum Message<'a> {
     Cancelled { request: &'a str },
     /// Any other request.
     Request(OtherRequest<'a>),
-    /// Any other notification, or an answer: the server sends no requests.
+    /// The answer to a request of the server. An error has no result.
+    Answer { id: &'a str, result: Option<&'a RawValue> },
+    /// Any other notification.
     Ignored,
     /// An invalid message, with the reason.
     Refused(Refusal),
@@ -43,6 +47,8 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) index: Option<IndexedArguments<'a>>,
     /// The request's `_meta`.
     pub(crate) meta: Option<&'a str>,
+    /// The answers that the client sends along with a repeated call.
+    pub(crate) answers: SentAnswers<'a>,
 }
 
 /// A request other than a tool call.
@@ -182,19 +188,19 @@ struct Envelope<'a> {
     method: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     params: Option<&'a RawValue>,
-    #[serde(default)]
-    result: IsPresent,
-    #[serde(default)]
-    error: IsPresent,
+    #[serde(borrow, default)]
+    result: Member<'a>,
+    #[serde(borrow, default)]
+    error: Member<'a>,
 }
 
-/// Whether a message has a member, of any value.
+/// A member of any value, also `null`.
 #[derive(Default)]
-struct IsPresent(bool);
+struct Member<'a>(Option<&'a RawValue>);
 
-impl<'de> Deserialize<'de> for IsPresent {
+impl<'de: 'a, 'a> Deserialize<'de> for Member<'a> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        IgnoredAny::deserialize(deserializer).map(|_| Self(true))
+        <&RawValue>::deserialize(deserializer).map(|value| Self(Some(value)))
     }
 }
 
@@ -206,6 +212,10 @@ struct CallParams<'a> {
     arguments: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "_meta")]
     meta: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "inputResponses")]
+    responses: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "requestState")]
+    state: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -278,11 +288,14 @@ fn scan_call(text: &str) -> Option<ToolCall<'_>> {
 /// Finds the parts of the parameters of a call. Its id is not among them.
 fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
     let (mut tool, mut arguments, mut meta) = (None, None, None);
+    let (mut responses, mut state) = (None, None);
     scanner.object(|scanner, name| {
         let repeats = match name {
             "name" => tool.replace(scanner.plain_string()?).is_some(),
             "arguments" => arguments.replace(IndexedArguments::read(scanner)?).is_some(),
             "_meta" => meta.replace(scanner.value()?).is_some(),
+            "inputResponses" => responses.replace(scanner.value()?).is_some(),
+            "requestState" => state.replace(scanner.value()?).is_some(),
             _ => {
                 scanner.value()?;
                 false
@@ -291,7 +304,8 @@ fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
         (!repeats).then_some(())
     })?;
     let (arguments, index) = arguments.unzip();
-    Some(ToolCall { id: "", name: tool?.into(), arguments, index: index.flatten(), meta })
+    let answers = SentAnswers { responses, state };
+    Some(ToolCall { id: "", name: tool?.into(), arguments, index: index.flatten(), meta, answers })
 }
 
 /// Whether serde reports a repeated field.
@@ -333,6 +347,7 @@ pub(crate) fn too_long(recovered: RecoveredId, error: OperationError) -> Refusal
 fn sort(envelope: Envelope<'_>) -> Message<'_> {
     let Envelope { jsonrpc, id, method, params, result, error } = envelope;
     let id = id.map(RawValue::get);
+    let has_answer = result.0.is_some() || error.0.is_some();
     let refused = |fault| {
         let id = id.filter(|id| is_id(id)).map(str::to_owned);
         Message::Refused(Refusal { id, fault })
@@ -341,18 +356,21 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
         return refused(Fault::Form);
     }
     match (method, id) {
-        (Some(_), _) if result.0 || error.0 => refused(Fault::Form),
+        (Some(_), _) if has_answer => refused(Fault::Form),
         (Some(method), Some(id)) if method == "tools/call" => {
             let params = params.map(RawValue::get);
             let malformed = || refused(Fault::Parameters(MalformedCall::find(params)));
             match object::<CallParams<'_>>(params.unwrap_or_default()) {
-                Ok(CallParams { name, arguments, meta }) => {
+                Ok(CallParams { name, arguments, meta, responses, state }) => {
                     let arguments = arguments.map(RawValue::get);
                     if arguments.is_some_and(|arguments| !arguments.starts_with('{')) {
                         return malformed();
                     }
                     let meta = meta.map(RawValue::get);
-                    Message::Call(ToolCall { id, name, arguments, index: None, meta })
+                    let (responses, state) =
+                        (responses.map(RawValue::get), state.map(RawValue::get));
+                    let answers = SentAnswers { responses, state };
+                    Message::Call(ToolCall { id, name, arguments, index: None, meta, answers })
                 }
                 Err(error) if is_repetition(&error) => refused(Fault::Repeated),
                 Err(_) => malformed(),
@@ -367,7 +385,8 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
             }
         }
         (Some(_), None) => Message::Ignored,
-        (None, _) if result.0 || error.0 => Message::Ignored,
+        (None, Some(id)) if has_answer => Message::Answer { id, result: result.0 },
+        (None, None) if has_answer => Message::Ignored,
         (None, _) => refused(Fault::Form),
     }
 }
@@ -474,7 +493,7 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#, "Request"),
             (r#"{"jsonrpc":"2.0","id":7,"method":"","params":{}}"#, "Request"),
             (r#"{"jsonrpc":"2.0","method":""}"#, "Ignored"),
-            (r#"{"jsonrpc":"2.0","id":7,"result":null}"#, "Ignored"),
+            (r#"{"jsonrpc":"2.0","id":7,"result":null}"#, "Answer"),
             (r#"{"jsonrpc":"2.0","error":{"code":1,"message":"no"}}"#, "Ignored"),
             (r#"{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}"#, "Refused"),
             (r#"{"jsonrpc":"2.0","id":7,"method":null}"#, "Refused"),

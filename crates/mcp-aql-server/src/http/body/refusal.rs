@@ -68,9 +68,10 @@ impl BodyGuard {
                 let fault = outcome.err().map_or(Fault::Form, Fault::Call);
                 Refusal { id: Some(id.to_owned()), fault }
             }
-            Message::Request(_) | Message::Cancelled { .. } | Message::Ignored => {
-                Refusal { id: IdScanner::of(body).id, fault: Fault::Form }
-            }
+            Message::Request(_)
+            | Message::Answer { .. }
+            | Message::Cancelled { .. }
+            | Message::Ignored => Refusal { id: IdScanner::of(body).id, fault: Fault::Form },
             Message::Batch(_) | Message::Blank => Refusal { id: None, fault: Fault::Form },
         };
         self.answer(refusal, sender, StatusCode::BAD_REQUEST)
