@@ -214,6 +214,10 @@ impl ToolService for AdapterTools {
         Ok(self.adapter.refuse(error, scope))
     }
 
+    fn replace_answer(&self, error: OperationError, scope: &CallScope) -> ToolAnswer {
+        Ok(self.adapter.replace_reply(error, scope))
+    }
+
     fn unknown_tool(&self, name: &str) -> RpcError {
         let known: Vec<_> = self.tools.iter().map(|(_, tool)| tool.name.as_str()).collect();
         let name = mcp_aql_core::text::clean(name);

@@ -100,6 +100,11 @@ pub trait ToolService: Send + Sync + 'static {
     /// Returns the answer to a call that is rejected before it reaches its tool.
     fn refuse(&self, error: OperationError, scope: &CallScope) -> ToolAnswer;
 
+    /// Returns the answer in place of the one of a call, which cannot be sent.
+    fn replace_answer(&self, error: OperationError, scope: &CallScope) -> ToolAnswer {
+        self.refuse(error, scope)
+    }
+
     /// Returns the error for a call of a tool that does not exist.
     fn unknown_tool(&self, name: &str) -> RpcError;
 

@@ -40,6 +40,7 @@ use permission_gate::PermissionGate;
 pub(crate) use adapter_info::{AdapterInfo, DangerQuery, gate_note};
 pub use call_tokens::CallTokens;
 pub use condition::Condition;
+pub(crate) use confirmation_message::check as check_confirmation_message;
 pub use confirmation_message::fill_with;
 pub use gate::{Gate, GatePlan, GateStage, Permit, Reservation, Ticket};
 pub use gated_operation::{GatedOperation, OperationGates};

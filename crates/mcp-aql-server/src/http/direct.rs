@@ -42,7 +42,8 @@ const EVENT_STREAM_DELAY: Duration = Duration::from_secs(2);
 /// The interval between keep-alive comments.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+/// The header with the id of a session.
+pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
@@ -273,10 +274,11 @@ impl DecodedCall<'_> {
         modern: bool,
     ) -> impl Future<Output = Vec<u8>> + Send + use<> {
         let Self { tool, arguments, meta, id, room, scope } = self;
+        let caller = room.as_ref().and_then(|_| scope.principal().cloned());
         let scope = CallScope { cancellation: Some(cancellation), ..scope };
         let mut work = server.call(tool, arguments, &meta, scope);
         async move {
-            let answer = server.within(room.as_ref(), Pin::new(&mut work)).await;
+            let answer = server.within(room.as_ref(), caller.as_ref(), Pin::new(&mut work)).await;
             let length = answer.as_ref().map_or(0, |reply| reply.text.len());
             let mut message = Vec::with_capacity(length + length / 4 + 128);
             server.write_answer(&mut message, &id, &answer, modern);

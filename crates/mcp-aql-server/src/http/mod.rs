@@ -5,6 +5,7 @@ mod authentication;
 mod body;
 mod client_user;
 mod connections;
+mod current_request;
 #[cfg(unix)]
 mod descriptor_limit;
 #[cfg(not(unix))]

@@ -13,6 +13,7 @@ use futures_util::FutureExt as _;
 use mcp_aql_core::elicitation::UserQuestion;
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::operation::{CallScope, Cancellation};
+use mcp_aql_core::principal::Principal;
 use mcp_aql_core::transport::Elicitation;
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
@@ -30,8 +31,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::client_user::ClientUser;
+use super::current_request::made;
 use super::original_message::OriginalMessage;
-use super::sessions::{Sessions, made};
+use super::sessions::Sessions;
 use crate::connection::Connection;
 use crate::elicitation::{self, Responses, repeating};
 use crate::mcp_version::has_handshake;
@@ -131,6 +133,7 @@ impl RmcpServer {
                 Ok(SentArguments::Parsed(members.into()).into())
             }
         };
+        let caller: Option<Principal> = extensions.get().cloned();
         let cancellation = Cancellation::default();
         let notifier = PeerNotifier(context.peer.clone());
         let meta = RequestMeta(context.meta.0.0.clone());
@@ -139,7 +142,7 @@ impl RmcpServer {
         let work = pin!(server.reply(tool, arguments, &meta, &notifier, scope));
         let answer = tokio::select! {
             biased;
-            answer = server.within(room.as_ref(), work) => answer,
+            answer = server.within(room.as_ref(), caller.as_ref(), work) => answer,
             never = pass_on(&context.ct, &cancellation) => match never {},
         };
         let reply = answer?;

@@ -358,7 +358,7 @@ impl MessageReader {
                 None => arguments.map(ToolArguments::for_quoted_reply),
             };
             let work = pin!(server.reply(tool, arguments, &meta, &outbox, scope));
-            server.within(room.as_ref(), work).await
+            server.within(room.as_ref(), None, work).await
         });
         work.into()
     }
@@ -403,7 +403,7 @@ impl MessageReader {
         if id.is_none() && !matches!(fault, Fault::Form) {
             return tracing::debug!(?fault, "a message without an id is not answered");
         }
-        match (self.server.refuse_message(fault), id) {
+        match (self.server.refuse_message(fault, None), id) {
             (Err(error), id) => self.error(id.as_deref(), &error, answers),
             (answer, Some(id)) => {
                 let modern = !self.lifecycle.has_handshake;
