@@ -14,6 +14,7 @@ mod discovery;
 mod http;
 mod mcp_version;
 mod operation_names;
+mod origin;
 mod pipe;
 mod principal_sessions;
 mod progress;

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::batch_budget::{BatchBudget, FEWER_CALLS_ADVICE};
 use super::connection::Connection;
+use super::origin;
 use super::principal_sessions::PrincipalSessions;
 use super::progress::{Notifier, progress};
 use super::request_meta::RequestMeta;
@@ -200,8 +201,11 @@ impl Server {
         &self,
         meta: &RequestMeta,
         arguments: &ToolArguments<'_>,
-        scope: CallScope,
+        mut scope: CallScope,
     ) -> CallScope {
+        if let Some(origin) = &mut scope.origin {
+            origin::add_meta(Arc::make_mut(origin), meta);
+        }
         let of_principal = || scope.principal().map(|it| self.shared.principals.of(it));
         let session = self.connection.session().or_else(of_principal);
         let client_request_id = meta.client_request_id(arguments);

@@ -16,6 +16,7 @@ use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HO
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{FutureExt as _, Stream};
+use mcp_aql_core::call_origin::CallOrigin;
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::operation::{CallScope, Cancellation};
 use mcp_aql_core::principal::Principal;
@@ -30,6 +31,7 @@ use super::sessions::{OpenSession, SessionCall, Sessions};
 use crate::batch_budget::BatchBudget;
 use crate::connection::Connection;
 use crate::mcp_version::{MCP_VERSIONS, NEWEST, WITH_BATCHES, has_handshake};
+use crate::origin::describe_call;
 use crate::request_meta::RequestMeta;
 use crate::server::{Server, ServerState};
 use crate::service::{SentArguments, ToolArguments};
@@ -165,6 +167,11 @@ impl DirectCalls {
     ) -> Option<impl Future<Output = Response> + Send + use<>> {
         let Message::Call(call) = decode(body) else { return None };
         let tool = self.server.tools().index(&call.name)?;
+        if self.server.service().tracer().is_some()
+            && let Some(origin) = extensions.get_mut()
+        {
+            describe_call(origin, call.id, &call.name);
+        }
         let meta = RequestMeta::read(call.meta)?;
         let mut arguments = match call.index {
             Some(index) => SentArguments::Indexed(index).into(),
@@ -271,8 +278,10 @@ impl DecodedCall<'_> {
         cancellation: Cancellation,
         modern: bool,
     ) -> impl Future<Output = Vec<u8>> + Send + use<> {
-        let Self { tool, arguments, meta, id, room, extensions } = self;
-        let scope = CallScope { extensions, ..cancellation.into() };
+        let Self { tool, arguments, meta, id, room, mut extensions } = self;
+        let origin = server.service().tracer().and_then(|_| extensions.remove::<CallOrigin>());
+        let origin = origin.map(Arc::new);
+        let scope = CallScope { extensions, origin, ..cancellation.into() };
         let mut work = server.call(tool, arguments, &meta, scope);
         async move {
             let answer = server.within(room.as_ref(), Pin::new(&mut work)).await;

@@ -10,6 +10,7 @@ use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::response::Response;
 use futures_util::FutureExt as _;
+use mcp_aql_core::call_origin::CallOrigin;
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::operation::{CallScope, Cancellation};
 use rmcp::model::{
@@ -30,6 +31,7 @@ use super::original_message::OriginalMessage;
 use super::sessions::{Sessions, made};
 use crate::connection::Connection;
 use crate::mcp_version::WITH_BATCHES;
+use crate::origin::describe_call;
 use crate::progress::{Notifier, ProgressParams};
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
@@ -108,6 +110,11 @@ impl RmcpServer {
             return Err(server.service().unknown_tool(&request.name));
         };
         let mut extensions = http_extensions(&context.extensions);
+        let origin = extensions.remove::<CallOrigin>().map(|mut origin| {
+            let id = serde_json::to_string(&context.id).unwrap_or_default();
+            describe_call(&mut origin, &id, &request.name);
+            Arc::new(origin)
+        });
         let sent: Option<OriginalMessage> = extensions.remove();
         let room = sent.as_ref().and_then(OriginalMessage::room).cloned();
         let message = sent.map(|sent| sent.take_text());
@@ -128,7 +135,7 @@ impl RmcpServer {
         let cancellation = Cancellation::default();
         let notifier = PeerNotifier(context.peer.clone());
         let meta = RequestMeta(context.meta.0.0.clone());
-        let scope = CallScope { extensions, ..cancellation.clone().into() };
+        let scope = CallScope { extensions, origin, ..cancellation.clone().into() };
         let work = pin!(server.reply(tool, arguments, &meta, &notifier, scope));
         let answer = tokio::select! {
             biased;

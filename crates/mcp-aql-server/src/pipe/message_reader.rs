@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture;
 use mcp_aql_core::future::erased;
-use mcp_aql_core::operation::Cancellation;
+use mcp_aql_core::operation::{CallScope, Cancellation};
 use mcp_aql_core::request::too_large;
 use serde_json::value::RawValue;
 
@@ -21,6 +21,7 @@ use super::lifecycle::{Lifecycle, discover};
 use super::message_wait::MessageWait;
 use crate::calls::Calls;
 use crate::mcp_version::WITH_BATCHES;
+use crate::origin;
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::server::Server;
@@ -267,12 +268,19 @@ impl MessageReader {
         };
         let cancellation = self.unused_cancellation();
         let indexed = call.index.take().filter(|_| answers.room().is_none());
+        let scope = CallScope {
+            origin: origin::of_message(
+                self.server.service(),
+                (call.id, &call.name),
+                self.lifecycle.version,
+            ),
+            ..cancellation.clone().into()
+        };
         let mut work = match indexed.map(|index| SentArguments::Indexed(index).into()) {
             Some(arguments) if meta.progress_token(&arguments).is_none() => {
-                let scope = cancellation.clone().into();
                 self.server.call(tool, arguments.for_quoted_reply(), &meta, scope)
             }
-            _ => self.later(tool, call.arguments, meta, cancellation.clone(), answers),
+            _ => self.later(tool, call.arguments, meta, scope, answers),
         };
         let pace = work.operation.map(|operation| self.operations.pace(operation));
         let started = Instant::now();
@@ -315,7 +323,7 @@ impl MessageReader {
         tool: usize,
         arguments: Option<&str>,
         meta: RequestMeta,
-        cancellation: Cancellation,
+        scope: CallScope,
         answers: &AnswerTarget,
     ) -> ToolWork {
         let (server, outbox) = (Arc::clone(&self.server), self.outbox.clone());
@@ -328,7 +336,7 @@ impl MessageReader {
                 Some(_) => arguments,
                 None => arguments.map(ToolArguments::for_quoted_reply),
             };
-            let work = pin!(server.reply(tool, arguments, &meta, &outbox, cancellation.into()));
+            let work = pin!(server.reply(tool, arguments, &meta, &outbox, scope));
             server.within(room.as_ref(), work).await
         });
         work.into()

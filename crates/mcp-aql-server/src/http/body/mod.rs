@@ -35,6 +35,7 @@ use super::direct::DirectCalls;
 use super::original_message::OriginalMessage;
 use super::rmcp_server::RmcpService;
 use super::sessions::observe_session;
+use crate::origin::of_request;
 use crate::server::Server;
 use crate::wire::{Message, decode};
 
@@ -85,6 +86,9 @@ impl BodyGuard {
             return session_not_found();
         }
         if *request.method() == Method::POST {
+            if let Some(origin) = of_request(self.server().service(), request.headers()) {
+                request.extensions_mut().insert(origin);
+            }
             return match self.answer_at_once(request, until).await {
                 Ok(answer) => answer.await,
                 // Boxed, so that the future of a plain call stays small.
