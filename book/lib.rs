@@ -40,6 +40,7 @@ chapters! {
     authentication: "src/authentication.md",
     embedding: "src/embedding.md",
     robustness: "src/robustness.md",
+    observability: "src/observability.md",
     testing: "src/testing.md",
     conformance: "src/conformance.md",
     aggregator: "src/aggregator.md",

@@ -328,6 +328,7 @@ mod tests {
             trust: TrustLevel::Validated,
             time: TimeSource::new(move || at),
             sinks: vec![Arc::new(file)],
+            observers: Vec::new(),
         };
         for outcome in ["denied", "allowed"] {
             let entry = AuditEntry {

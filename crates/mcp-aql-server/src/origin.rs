@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_aql_core::call_origin::{CallOrigin, TraceContext, TransportKind};
+use mcp_aql_core::call_origin::{CallOrigin, TransportKind};
 
 use super::mcp_version::MCP_VERSIONS;
 use super::request_meta::RequestMeta;
@@ -25,22 +25,6 @@ pub(super) fn of_message(
     Some(Arc::new(origin))
 }
 
-/// Returns the origin of the calls in an HTTP request, if calls are traced.
-#[cfg(feature = "http")]
-pub(super) fn of_request(
-    service: &dyn ToolService,
-    headers: &axum::http::HeaderMap,
-) -> Option<CallOrigin> {
-    let tracer = service.tracer()?;
-    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let mut origin = CallOrigin::default();
-    origin.transport = Some(TransportKind::Http);
-    origin.protocol_version = header("mcp-protocol-version").and_then(known_version);
-    origin.headers = TraceContext::read(header);
-    origin.active = tracer.active();
-    Some(origin)
-}
-
 /// Adds the id of the request, as JSON, and the name of the tool.
 pub(super) fn describe_call(origin: &mut CallOrigin, id: &str, tool: &str) {
     let text = match serde_json::from_str(id) {
@@ -61,7 +45,7 @@ pub(super) fn add_meta(origin: &mut CallOrigin, meta: &RequestMeta) {
 }
 
 /// Returns a version of MCP that the server supports. Spans contain no other text.
-fn known_version(version: &str) -> Option<&'static str> {
+pub(super) fn known_version(version: &str) -> Option<&'static str> {
     MCP_VERSIONS.into_iter().find(|known| *known == version)
 }
 

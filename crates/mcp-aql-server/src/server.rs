@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::erased;
-use mcp_aql_core::operation::CallScope;
+use mcp_aql_core::operation::{CallScope, Cancellation};
 use mcp_aql_protocol::Limits;
 use tokio_util::sync::CancellationToken;
 
@@ -194,6 +194,18 @@ impl Server {
         };
         catch_unwind(AssertUnwindSafe(read))
             .unwrap_or_else(|_| erased(ready(Err(panicked()))).into())
+    }
+
+    /// Begins the scope of a call over a stream: the id of its request and the name of its tool, its cancellation, and
+    /// the version of MCP that was negotiated.
+    pub(super) fn piped(
+        &self,
+        call: (&str, &str),
+        cancellation: &Cancellation,
+        version: Option<&'static str>,
+    ) -> CallScope {
+        let origin = origin::of_message(self.service(), call, version);
+        CallScope { origin, ..cancellation.clone().into() }
     }
 
     /// Completes the scope of a call with its session and the client's label.

@@ -3,8 +3,12 @@
 
 use std::sync::Arc;
 
+use axum::extract::Request;
+use axum::middleware::Next;
+use mcp_aql::HttpOptions;
 use mcp_aql::prelude::*;
 use mcp_aql::transport::{CallScope, Endpoint};
+use mcp_aql_client::http::{Client, HeaderMap, Method, Url};
 use mcp_aql_core::call_origin::{ActiveSpan, CallOrigin, TraceContext};
 use opentelemetry::baggage::BaggageExt as _;
 use opentelemetry::trace::{FutureExt as _, Span as _, TraceContextExt as _, Tracer as _};
@@ -23,13 +27,58 @@ async fn get_tenant() -> String {
     of_trace.unwrap_or_default()
 }
 
+/// Create a tenant.
+#[operation(category = "CREATE")]
+fn create_tenant() -> u32 {
+    1
+}
+
+/// Opens a span for each HTTP request, as the middleware of a program does.
+async fn with_span(request: Request, next: Next) -> axum::response::Response {
+    let span = global::tracer("program").start("POST /mcp");
+    next.run(request).with_context(OtelContext::current_with_span(span)).await
+}
+
+/// Calls an operation over HTTP, in a request of the newest MCP with a `traceparent` header.
+async fn call_over_http(adapter: &Adapter, tool: &str, operation: &str) {
+    let router = adapter.router(&HttpOptions::new()).layer(axum::middleware::from_fn(with_span));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("http://{}/mcp", listener.local_addr().unwrap())).unwrap();
+    let server = tokio::spawn(async move { axum::serve(listener, router).await });
+    let mut headers = HeaderMap::new();
+    for (name, value) in [
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", tool),
+        ("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
+    ] {
+        headers.insert(name, value.parse().unwrap());
+    }
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let arguments = json!({ "operation": operation });
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": tool, "arguments": arguments, "_meta": meta } });
+    let client = Client::new(&url).unwrap();
+    let body = message.to_string().into_bytes();
+    let mut reply = client.send(&url, Method::POST, headers, body).await.unwrap();
+    assert_eq!(reply.status().as_u16(), 200);
+    while reply.chunk().await.unwrap().is_some() {}
+    server.abort();
+}
+
 fn named<'a>(spans: &'a [SpanData], name: &str) -> &'a SpanData {
     spans.iter().find(|span| span.name == name).unwrap()
 }
 
 #[tokio::test]
 async fn calls_are_part_of_the_traces_of_the_program() {
-    let adapter = Adapter::builder("tenants").operation(get_tenant {}).without_config();
+    let adapter = Adapter::builder("tenants").operation(get_tenant {});
+    let adapter = adapter.operation(create_tenant {}).without_config();
     let adapter = adapter.opentelemetry().build().unwrap();
     // The provider is set after the adapter is built.
     let exporter = InMemorySpanExporter::default();
@@ -69,4 +118,15 @@ async fn calls_are_part_of_the_traces_of_the_program() {
     assert!(call.parent_span_is_remote);
     let links: Vec<_> = call.links.iter().map(|link| link.span_context.clone()).collect();
     assert_eq!(links, [of_request]);
+    exporter.reset();
+
+    // A call in an HTTP request is a child of the program's span of the request, also if it runs in a task of its own.
+    for (tool, operation) in [("mcp_aql_read", "get_tenant"), ("mcp_aql_create", "create_tenant")] {
+        call_over_http(&adapter, tool, operation).await;
+        let spans = exporter.get_finished_spans().unwrap();
+        let call = named(&spans, &format!("tools/call {operation}"));
+        let of_request = named(&spans, "POST /mcp").span_context.span_id();
+        assert_eq!(call.parent_span_id, of_request, "{operation}");
+        exporter.reset();
+    }
 }

@@ -19,7 +19,7 @@ const DEFAULT_FILTER: &str = "warn,rmcp=error";
 const FORMAT_VARIABLE: &str = "MCP_AQL_LOG_FORMAT";
 
 /// Writes logs to standard error. Standard output is reserved for MCP or for the result. If the calls of the adapter are
-/// traced, the author's spans become part of the traces, whatever the level of the log.
+/// traced, the author's spans become part of the traces, at every level of the log.
 ///
 /// `MCP_AQL_LOG`, or else `RUST_LOG`, sets the level, but [`QUOTING_TARGETS`] never log below
 /// warnings. A subscriber that the author has set is kept, without that limit.

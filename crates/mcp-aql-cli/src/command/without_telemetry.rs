@@ -1,4 +1,4 @@
-//! The log without the feature `opentelemetry`: there are no traces.
+//! The log without the feature `opentelemetry`, which has no traces.
 
 use mcp_aql_core::adapter::Adapter;
 use tracing_subscriber::{Layer, Registry};

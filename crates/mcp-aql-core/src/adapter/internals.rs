@@ -55,7 +55,7 @@ impl Adapter {
     /// Sends what the tracer has recorded, since the process may end.
     pub async fn flush_tracer(&self) {
         let Some(tracer) = self.inner.pipeline.observers.tracer().cloned() else { return };
-        // It may block the thread, which may have to run the tasks that are traced.
+        // Flushing may block the thread, which may have to run the tasks that are traced.
         if let Err(error) = tokio::task::spawn_blocking(move || tracer.flush()).await {
             tracing::error!(%error, "cannot send the last spans and metrics");
         }

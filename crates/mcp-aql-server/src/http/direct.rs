@@ -27,11 +27,11 @@ use tokio_util::sync::CancellationToken;
 use super::authentication::Challenge;
 use super::options::ENDPOINT_PATH;
 use super::original_message::OriginalMessage;
+use super::request_origin::describe_traced;
 use super::sessions::{OpenSession, SessionCall, Sessions};
 use crate::batch_budget::BatchBudget;
 use crate::connection::Connection;
 use crate::mcp_version::{MCP_VERSIONS, NEWEST, WITH_BATCHES, has_handshake};
-use crate::origin::describe_call;
 use crate::request_meta::RequestMeta;
 use crate::server::{Server, ServerState};
 use crate::service::{SentArguments, ToolArguments};
@@ -167,11 +167,7 @@ impl DirectCalls {
     ) -> Option<impl Future<Output = Response> + Send + use<>> {
         let Message::Call(call) = decode(body) else { return None };
         let tool = self.server.tools().index(&call.name)?;
-        if self.server.service().tracer().is_some()
-            && let Some(origin) = extensions.get_mut()
-        {
-            describe_call(origin, call.id, &call.name);
-        }
+        describe_traced(self.server.service(), extensions, call.id, &call.name);
         let meta = RequestMeta::read(call.meta)?;
         let mut arguments = match call.index {
             Some(index) => SentArguments::Indexed(index).into(),

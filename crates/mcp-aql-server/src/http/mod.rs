@@ -15,6 +15,7 @@ mod long_id;
 mod options;
 mod original_message;
 mod replay;
+mod request_origin;
 mod rmcp_server;
 mod sessions;
 

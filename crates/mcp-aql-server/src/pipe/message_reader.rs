@@ -21,7 +21,6 @@ use super::lifecycle::{Lifecycle, discover};
 use super::message_wait::MessageWait;
 use crate::calls::Calls;
 use crate::mcp_version::WITH_BATCHES;
-use crate::origin;
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::server::Server;
@@ -268,14 +267,7 @@ impl MessageReader {
         };
         let cancellation = self.unused_cancellation();
         let indexed = call.index.take().filter(|_| answers.room().is_none());
-        let scope = CallScope {
-            origin: origin::of_message(
-                self.server.service(),
-                (call.id, &call.name),
-                self.lifecycle.version,
-            ),
-            ..cancellation.clone().into()
-        };
+        let scope = self.server.piped((call.id, &call.name), &cancellation, self.lifecycle.version);
         let mut work = match indexed.map(|index| SentArguments::Indexed(index).into()) {
             Some(arguments) if meta.progress_token(&arguments).is_none() => {
                 self.server.call(tool, arguments.for_quoted_reply(), &meta, scope)

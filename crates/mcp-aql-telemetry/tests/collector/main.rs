@@ -59,7 +59,7 @@ fn command(collector: SocketAddr) -> tokio::process::Command {
         .env("OTEL_EXPORTER_OTLP_HEADERS", "x-collector-key=collector-key-text")
         .env("OTEL_BSP_SCHEDULE_DELAY", "600000")
         .env("OTEL_METRIC_EXPORT_INTERVAL", "600000")
-        // What is traced does not depend on the log.
+        // The traces do not depend on the level of the log.
         .env("MCP_AQL_LOG", "off")
         .env("RUST_BACKTRACE", "0")
         .kill_on_drop(true);

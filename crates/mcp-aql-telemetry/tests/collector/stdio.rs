@@ -133,7 +133,7 @@ async fn refusals_batches_and_executions_have_spans() {
     let (spans, _) = collector.spans();
     let of_client = (TRACE.to_owned(), PARENT.to_owned());
 
-    // Refusals have the code of the protocol. A fault of the caller is no error of the adapter.
+    // Refusals have the code of the protocol. A fault of the caller is not an error of the adapter.
     for (name, code, status) in [
         ("tools/call", "NOT_FOUND_OPERATION", StatusCode::Unset),
         ("tools/call get_item", "VALIDATION_MISSING_PARAM", StatusCode::Unset),

@@ -33,9 +33,9 @@ use self::rmcp_request::{forward_to_rmcp, with_original_ids};
 use super::accept::resolve_wildcards;
 use super::direct::DirectCalls;
 use super::original_message::OriginalMessage;
+use super::request_origin::of_request;
 use super::rmcp_server::RmcpService;
 use super::sessions::observe_session;
-use crate::origin::of_request;
 use crate::server::Server;
 use crate::wire::{Message, decode};
 
