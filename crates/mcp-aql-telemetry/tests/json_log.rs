@@ -84,7 +84,7 @@ async fn log_lines_repeat_no_member() {
         .unwrap();
     for (operation, params) in [
         ("get_square", json!({ "number": 3 })),
-        ("get_square", json!({ "numbre": 3 })),
+        ("get_square", json!({ "count": 3 })),
         ("get_fault", json!({})),
         ("delete_everything", json!({})),
         ("delete_everything", json!({ "_confirmation": "wrong" })),

@@ -1,4 +1,5 @@
-//! Observe: passes calls and executions to the author's observers, and runs them within the spans of the tracer.
+//! Observe: passes calls and executions to the author's observers. Both run within the spans of the tracer, if the
+//! adapter has one.
 
 use std::future::poll_fn;
 use std::pin::Pin;
