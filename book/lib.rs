@@ -45,6 +45,7 @@ chapters! {
     recipes: "src/recipes.md",
     coming_from_rmcp: "src/coming-from-rmcp.md",
     coming_from_fastmcp: "src/coming-from-fastmcp.md",
+    observability: "src/observability.md",
     testing: "src/testing.md",
     conformance: "src/conformance.md",
     aggregator: "src/aggregator.md",

@@ -1,7 +1,5 @@
 //! What observers learn about calls.
 
-use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_aql_protocol::{ErrorCode, SemanticCategory};
@@ -70,37 +68,5 @@ impl CallOutcome {
             Some(_) if is_cancelled => Self::Cancelled,
             Some(_) => Self::Failed,
         }
-    }
-}
-
-/// The functions that observe the calls of an adapter.
-#[derive(Clone, Default)]
-pub(crate) struct Observers(Vec<Arc<Observer>>);
-
-type Observer = dyn Fn(&CallEvent<'_>) + Send + Sync;
-
-impl Observers {
-    pub(crate) fn add(&mut self, observer: impl Fn(&CallEvent<'_>) + Send + Sync + 'static) {
-        self.0.push(Arc::new(observer));
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Tells all observers. One that panics does not affect the call.
-    pub(crate) fn tell(&self, event: &CallEvent<'_>) {
-        for observer in &self.0 {
-            let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| observer(event)));
-            if told.is_err() {
-                tracing::error!(operation = event.operation, "an observer of calls panicked");
-            }
-        }
-    }
-}
-
-impl fmt::Debug for Observers {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Observers").field(&self.0.len()).finish()
     }
 }

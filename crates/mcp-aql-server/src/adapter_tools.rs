@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::call_tracer::CallTracer;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::execution::EndScope;
 use mcp_aql_core::future::{BoxFuture, erased};
@@ -227,6 +228,10 @@ impl ToolService for AdapterTools {
 
     fn malformed_call(&self, _call: &MalformedCall) -> RpcError {
         RpcError::new(-32602, BAD_CALL)
+    }
+
+    fn tracer(&self) -> Option<&dyn CallTracer> {
+        self.adapter.tracer()
     }
 
     fn begin(&self) {

@@ -15,6 +15,7 @@ mod elicitation;
 mod http;
 mod mcp_version;
 mod operation_names;
+mod origin;
 mod pipe;
 mod principal_sessions;
 mod progress;

@@ -1,5 +1,6 @@
 //! The `_meta` of a request: the version, the progress token and the client's label.
 
+use mcp_aql_core::call_origin::TraceContext;
 use mcp_aql_core::request::{Arguments, read};
 use serde_json::{Map, Value};
 
@@ -45,6 +46,11 @@ impl RequestMeta {
     pub(super) fn progress_token(&self, arguments: &ToolArguments<'_>) -> Option<ProgressToken> {
         let token = |meta: &Map<String, Value>| ProgressToken::new(meta.get("progressToken")?);
         token(&self.0).or_else(|| token(arguments.metadata("_meta")?.as_object()?))
+    }
+
+    /// The trace that the request belongs to (SEP-414).
+    pub(super) fn trace_context(&self) -> TraceContext {
+        TraceContext::read(|name| self.0.get(name)?.as_str())
     }
 
     /// The client's own label of the request: `requestId` in the `_meta` of the request or of the

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::erased;
-use mcp_aql_core::operation::CallScope;
+use mcp_aql_core::operation::{CallScope, Cancellation};
 use mcp_aql_core::principal::Principal;
 use mcp_aql_protocol::Limits;
 use tokio_util::sync::CancellationToken;
@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::batch_budget::{BatchBudget, FEWER_CALLS_ADVICE};
 use super::connection::Connection;
 use super::elicitation::input_required;
+use super::origin;
 use super::principal_sessions::PrincipalSessions;
 use super::progress::{Notifier, progress};
 use super::request_meta::RequestMeta;
@@ -207,13 +208,28 @@ impl Server {
             .unwrap_or_else(|_| erased(ready(Err(panicked()))).into())
     }
 
+    /// Begins the scope of a call over a stream: the id of its request and the name of its tool, its cancellation, and
+    /// the version of MCP that was negotiated.
+    pub(super) fn piped(
+        &self,
+        call: (&str, &str),
+        cancellation: &Cancellation,
+        version: Option<&'static str>,
+    ) -> CallScope {
+        let origin = origin::of_message(self.service(), call, version);
+        CallScope { origin, ..cancellation.clone().into() }
+    }
+
     /// Completes the scope of a call with its session and the client's label.
     fn scope(
         &self,
         meta: &RequestMeta,
         arguments: &ToolArguments<'_>,
-        scope: CallScope,
+        mut scope: CallScope,
     ) -> CallScope {
+        if let Some(origin) = &mut scope.origin {
+            origin::add_meta(Arc::make_mut(origin), meta);
+        }
         let of_principal = || scope.principal().map(|it| self.shared.principals.of(it));
         let session = self.connection.session().or_else(of_principal);
         let client_request_id = meta.client_request_id(arguments);

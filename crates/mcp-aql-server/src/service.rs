@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use mcp_aql_core::call_tracer::CallTracer;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::operation::CallScope;
@@ -110,6 +111,11 @@ pub trait ToolService: Send + Sync + 'static {
 
     /// Returns the error for a call with malformed parameters.
     fn malformed_call(&self, call: &MalformedCall) -> RpcError;
+
+    /// Returns the tracer of the calls. Without it, the transports do not look for the origins of calls.
+    fn tracer(&self) -> Option<&dyn CallTracer> {
+        None
+    }
 
     /// Called when the server starts.
     fn begin(&self) {}

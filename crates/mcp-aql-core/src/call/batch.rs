@@ -3,6 +3,7 @@
 use mcp_aql_protocol::ErrorCode;
 
 use super::Pipeline;
+use super::observe::within_span;
 use super::reply::introspects;
 use crate::elicitation::Elicitation;
 use crate::error::OperationError;
@@ -48,7 +49,8 @@ impl Pipeline {
             let outcome: Outcome = match item {
                 Ok(input) => {
                     let room = ReplyLimits::new(limits).of_item(batch.room(), batch.budget());
-                    self.call(input, endpoint, &context, room).await
+                    let call = std::pin::pin!(self.call(input, endpoint, &context, room));
+                    within_span(observed.as_ref(), call).await
                 }
                 Err(refused) => Err(refused.error),
             };

@@ -3,7 +3,7 @@
 
 use super::Pipeline;
 use super::call_log::CallLog;
-use super::observe::Observed;
+use super::observe::{Observed, within_span};
 use super::reply::introspects;
 use super::validate::ValidCall;
 use crate::error::OperationError;
@@ -99,13 +99,16 @@ impl Pipeline {
         let observed =
             Observed::begin(&self.observers, || Some(operation.spec), || context.clone());
         let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
-        let log = CallLog::new(operation, context.scope());
         let call = ValidCall { operation, valid, credentials: Credentials::default(), sent: None };
-        let stages = std::pin::pin!(async {
-            self.permit(operation, context.scope()).await?;
-            self.admit_and_run(call, &context, limits).await
+        let logged = std::pin::pin!(async {
+            let log = CallLog::new(operation, context.scope());
+            let stages = std::pin::pin!(async {
+                self.permit(operation, context.scope()).await?;
+                self.admit_and_run(call, &context, limits).await
+            });
+            log.record(stages, context.scope()).await
         });
-        let outcome = log.record(stages, context.scope()).await;
+        let outcome = within_span(observed.as_ref(), logged).await;
         let reply = self.reply(outcome, introspects(operation.spec.name), &context, form);
         if let Some(observed) = observed {
             observed.replied(&reply);

@@ -312,7 +312,13 @@ mod tests {
         // REQ-SES-02, REQ-TOK-12
         let store = Arc::new(Hooked::<LateWrites>::default());
         let (adapter, time) = ("garden".to_owned(), TimeSource::default());
-        let audit = Audit { adapter, trust: TrustLevel::Validated, time, sinks: Vec::new() };
+        let audit = Audit {
+            adapter,
+            trust: TrustLevel::Validated,
+            time,
+            sinks: Vec::new(),
+            observers: Vec::new(),
+        };
         let services = Services::new(Arc::clone(&store) as _, TimeSource::default(), audit);
         let services = Arc::new(services);
         let tokens = TokenStore::new(Arc::clone(&services), TimeDelta::zero());

@@ -16,6 +16,7 @@ use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HO
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{FutureExt as _, Stream};
+use mcp_aql_core::call_origin::CallOrigin;
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::operation::{CallScope, Cancellation};
 use mcp_aql_core::principal::Principal;
@@ -26,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 use super::authentication::Challenge;
 use super::options::ENDPOINT_PATH;
 use super::original_message::OriginalMessage;
+use super::request_origin::describe_traced;
 use super::sessions::{OpenSession, SessionCall, Sessions};
 use crate::batch_budget::BatchBudget;
 use crate::connection::Connection;
@@ -167,6 +169,7 @@ impl DirectCalls {
     ) -> Option<impl Future<Output = Response> + Send + use<>> {
         let Message::Call(call) = decode(body) else { return None };
         let tool = self.server.tools().index(&call.name)?;
+        describe_traced(self.server.service(), extensions, call.id, &call.name);
         let meta = RequestMeta::read(call.meta)?;
         let elicitation = elicitation::of_call(&call, &meta).ok()?;
         let mut arguments = match call.index {
@@ -273,9 +276,12 @@ impl DecodedCall<'_> {
         cancellation: Cancellation,
         modern: bool,
     ) -> impl Future<Output = Vec<u8>> + Send + use<> {
-        let Self { tool, arguments, meta, id, room, scope } = self;
+        let Self { tool, arguments, meta, id, room, mut scope } = self;
         let caller = room.as_ref().and_then(|_| scope.principal().cloned());
-        let scope = CallScope { cancellation: Some(cancellation), ..scope };
+        let tracer = server.service().tracer();
+        let origin = tracer.and_then(|_| scope.extensions.remove::<CallOrigin>());
+        let scope =
+            CallScope { cancellation: Some(cancellation), origin: origin.map(Arc::new), ..scope };
         let mut work = server.call(tool, arguments, &meta, scope);
         async move {
             let answer = server.within(room.as_ref(), caller.as_ref(), Pin::new(&mut work)).await;

@@ -17,6 +17,7 @@ mod long_id;
 mod options;
 mod original_message;
 mod replay;
+mod request_origin;
 mod rmcp_server;
 mod sessions;
 
@@ -185,7 +186,9 @@ async fn listen(
     let options = options.configured(adapter)?;
     options.check(listener.local_addr()?.ip())?;
     let _services = adapter.start_services().await?;
-    serve(AdapterTools::new(adapter), listener, options, stop).await
+    let served = serve(AdapterTools::new(adapter), listener, options, stop).await;
+    adapter.flush_tracer().await;
+    served
 }
 
 /// Serves tools over streamable HTTP at `/mcp` until `stop` completes.

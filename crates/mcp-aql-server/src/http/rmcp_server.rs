@@ -10,6 +10,7 @@ use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::response::Response;
 use futures_util::FutureExt as _;
+use mcp_aql_core::call_origin::CallOrigin;
 use mcp_aql_core::elicitation::UserQuestion;
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::operation::{CallScope, Cancellation};
@@ -37,6 +38,7 @@ use super::sessions::Sessions;
 use crate::connection::Connection;
 use crate::elicitation::{self, Responses, repeating};
 use crate::mcp_version::has_handshake;
+use crate::origin::describe_call;
 use crate::progress::{Notifier, ProgressParams};
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
@@ -116,6 +118,11 @@ impl RmcpServer {
         };
         let answers = (request.input_responses, request.request_state);
         let mut extensions = http_extensions(&context.extensions);
+        let origin = extensions.remove::<CallOrigin>().map(|mut origin| {
+            let id = serde_json::to_string(&context.id).unwrap_or_default();
+            describe_call(&mut origin, &id, &request.name);
+            Arc::new(origin)
+        });
         let sent: Option<OriginalMessage> = extensions.remove();
         let room = sent.as_ref().and_then(OriginalMessage::room).cloned();
         let message = sent.map(|sent| sent.take_text());
@@ -138,7 +145,7 @@ impl RmcpServer {
         let notifier = PeerNotifier(context.peer.clone());
         let meta = RequestMeta(context.meta.0.0.clone());
         let elicitation = self.elicitation(&meta, answers, context);
-        let scope = CallScope { extensions, elicitation, ..cancellation.clone().into() };
+        let scope = CallScope { extensions, origin, elicitation, ..cancellation.clone().into() };
         let work = pin!(server.reply(tool, arguments, &meta, &notifier, scope));
         let answer = tokio::select! {
             biased;

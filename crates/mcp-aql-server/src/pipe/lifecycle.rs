@@ -24,6 +24,8 @@ const UNSUPPORTED_VERSION: i32 = -32022;
 pub(super) struct Lifecycle {
     /// The client has sent `initialize`, so its requests need not name a version.
     pub(super) has_handshake: bool,
+    /// The version that `initialize` negotiated.
+    pub(super) version: Option<&'static str>,
 }
 
 /// A request that may be answered.
@@ -142,6 +144,7 @@ impl Lifecycle {
         self.has_handshake = true;
         let protocol_version = negotiate(&protocol_version);
         connection.negotiated(protocol_version, &of_client);
+        self.version = Some(protocol_version);
         let result = InitializeResult {
             protocol_version,
             capabilities: capabilities(),

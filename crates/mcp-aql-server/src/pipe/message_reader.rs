@@ -281,8 +281,9 @@ impl MessageReader {
             Ok(elicitation) => elicitation,
             Err(error) => return self.error(Some(call.id), &error, answers),
         };
-        let scope = CallScope { elicitation, ..cancellation.clone().into() };
         let indexed = call.index.take().filter(|_| answers.room().is_none());
+        let scope = self.server.piped((call.id, &call.name), &cancellation, self.lifecycle.version);
+        let scope = CallScope { elicitation, ..scope };
         let mut work = match indexed.map(|index| SentArguments::Indexed(index).into()) {
             Some(arguments) if meta.progress_token(&arguments).is_none() => {
                 self.server.call(tool, arguments.for_quoted_reply(), &meta, scope)

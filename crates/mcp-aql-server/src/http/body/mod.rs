@@ -36,6 +36,7 @@ use super::accept::resolve_wildcards;
 use super::current_request::observe_session;
 use super::direct::{DirectCalls, SESSION_ID};
 use super::original_message::OriginalMessage;
+use super::request_origin::of_request;
 use super::rmcp_server::RmcpService;
 use crate::server::Server;
 use crate::wire::{Message, decode};
@@ -91,6 +92,9 @@ impl BodyGuard {
             return session_not_found();
         }
         if *request.method() == Method::POST {
+            if let Some(origin) = of_request(self.server().service(), request.headers()) {
+                request.extensions_mut().insert(origin);
+            }
             return match self.answer_at_once(request, until).await {
                 Ok(answer) => answer.await,
                 // Boxed, so that the future of a plain call stays small.
