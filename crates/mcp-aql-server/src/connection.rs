@@ -4,6 +4,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_aql_core::session::Session;
+use serde_json::Value;
+
+use super::mcp_version::{WITH_BATCHES, WITH_TASKS};
+use super::task_source::{TaskSource, tasks_capability};
 
 /// A client's connection and the session that belongs to it (REQ-SES-01, REQ-SES-02).
 ///
@@ -17,6 +21,8 @@ pub(super) struct Connection {
     lasting: AtomicBool,
     /// Whether the client's version of MCP supports batches.
     batches: AtomicBool,
+    /// The capability `tasks` that the server declares to the client, if the client's version of MCP has it.
+    tasks: OnceLock<Value>,
 }
 
 impl Connection {
@@ -32,9 +38,17 @@ impl Connection {
         self.lasting.store(true, Ordering::Release);
     }
 
-    /// Records whether the negotiated version of MCP supports batches.
-    pub(super) fn negotiated(&self, batches: bool) {
-        self.batches.store(batches, Ordering::Release);
+    /// Records what the negotiated version of MCP supports, for a server with these tasks.
+    pub(super) fn negotiated(&self, version: &str, tasks: Option<&dyn TaskSource>) {
+        self.batches.store(version == WITH_BATCHES, Ordering::Release);
+        if let Some(source) = tasks.filter(|_| version == WITH_TASKS) {
+            self.tasks.get_or_init(|| tasks_capability(source));
+        }
+    }
+
+    /// The capability `tasks` of MCP 2025-11-25, if the client may use it.
+    pub(super) fn tasks(&self) -> Option<&Value> {
+        self.tasks.get()
     }
 
     /// Whether the client may send JSON-RPC batches.

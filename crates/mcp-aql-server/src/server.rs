@@ -36,12 +36,18 @@ impl ServerState {
     /// Creates the state of a service with these tools, which are read from it once.
     pub(super) fn new(service: Arc<dyn ToolService>, tools: &[ToolDefinition]) -> Arc<Self> {
         let description = service.description();
-        let tools = ToolTable::new(tools);
+        let tools = ToolTable::new(tools, service.tasks());
         Arc::new(Self { service, tools, description, principals: PrincipalSessions::default() })
     }
 
     pub(super) fn description(&self) -> &ServerDescription {
         &self.description
+    }
+
+    /// Whether clients may follow executions as tasks.
+    #[cfg(feature = "http")]
+    pub(super) fn has_tasks(&self) -> bool {
+        self.service.tasks().is_some()
     }
 
     /// Ends the sessions of principals.
@@ -141,7 +147,10 @@ impl Server {
         modern: bool,
         room: Option<&BatchBudget>,
     ) -> Result<&str, RpcError> {
-        let text = self.tools().listed(modern);
+        let text = match self.connection.tasks() {
+            Some(_) if !modern => self.tools().listed_with_tasks(),
+            _ => self.tools().listed(modern),
+        };
         match room {
             Some(room) if !room.reserve(text.len()) => Err(no_room()),
             _ => Ok(text),
@@ -202,10 +211,14 @@ impl Server {
         arguments: &ToolArguments<'_>,
         scope: CallScope,
     ) -> CallScope {
-        let of_principal = || scope.principal().map(|it| self.shared.principals.of(it));
-        let session = self.connection.session().or_else(of_principal);
         let client_request_id = meta.client_request_id(arguments);
-        CallScope { session, client_request_id, ..scope }
+        self.with_session(CallScope { client_request_id, ..scope })
+    }
+
+    /// Completes the scope of a request with its session.
+    pub(super) fn with_session(&self, scope: CallScope) -> CallScope {
+        let of_principal = || scope.principal().map(|it| self.shared.principals.of(it));
+        CallScope { session: self.connection.session().or_else(of_principal), ..scope }
     }
 
     /// Writes the JSON-RPC message with this answer.
@@ -226,7 +239,7 @@ impl Server {
 }
 
 /// The error for an answer other than a call's that does not fit into its batch.
-fn no_room() -> RpcError {
+pub(super) fn no_room() -> RpcError {
     RpcError::new(-32000, format!("The answers to this batch are too large: {FEWER_CALLS_ADVICE}"))
 }
 

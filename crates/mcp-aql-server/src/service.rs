@@ -18,6 +18,7 @@ use mcp_aql_protocol::Limits;
 use serde_json::{Map, Value};
 
 use super::rpc_error::RpcError;
+use super::task_source::TaskSource;
 use super::wire::MalformedCall;
 
 /// How long calls may run after the end of the input. Enough for the answers to requests that were
@@ -81,6 +82,11 @@ pub trait ToolService: Send + Sync + 'static {
     /// Returns whether a call with these arguments only reads, so that it is cancelled when its
     /// client is gone.
     fn is_read(&self, arguments: &ToolArguments<'_>) -> bool;
+
+    /// Returns the executions that calls of the tools start, if any do. Clients may follow them as tasks of MCP.
+    fn tasks(&self) -> Option<&dyn TaskSource> {
+        None
+    }
 
     /// Reads a call of the tool with this index. The returned future runs it. `meta` is the request's
     /// `_meta`.

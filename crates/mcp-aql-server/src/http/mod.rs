@@ -15,8 +15,11 @@ mod long_id;
 mod options;
 mod original_message;
 mod replay;
+mod rmcp_context;
 mod rmcp_server;
 mod sessions;
+mod task_answers;
+mod task_routing;
 
 use std::future::Future;
 use std::net::SocketAddr;

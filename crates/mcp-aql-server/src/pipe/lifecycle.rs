@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::mcp_version::{MCP_VERSIONS, has_handshake, negotiate};
+use crate::mcp_version::{MCP_VERSIONS, WITH_TASKS, has_handshake, negotiate};
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::service::ServerDescription;
+use crate::task_source::{TASKS_EXTENSION, TaskSource, tasks_capability};
 
 /// MCP's error code for a version that the server does not support.
 const UNSUPPORTED_VERSION: i32 = -32022;
@@ -51,7 +52,7 @@ struct InitializeParams<'a> {
 #[serde(rename_all = "camelCase")]
 struct InitializeResult<'a> {
     protocol_version: &'static str,
-    capabilities: Value,
+    capabilities: Map<String, Value>,
     server_info: ServerInfo<'a>,
     instructions: &'a str,
 }
@@ -62,7 +63,7 @@ struct InitializeResult<'a> {
 struct DiscoverResult<'a> {
     result_type: &'static str,
     supported_versions: [&'static str; 5],
-    capabilities: Value,
+    capabilities: Map<String, Value>,
     instructions: &'a str,
     ttl_ms: u64,
     cache_scope: &'static str,
@@ -129,6 +130,7 @@ impl Lifecycle {
         &mut self,
         params: Option<&RawValue>,
         description: &ServerDescription,
+        tasks: Option<&dyn TaskSource>,
     ) -> Result<(&'static str, String), RpcError> {
         let params = serde_json::from_str::<InitializeParams<'_>>(params.map_or("", RawValue::get));
         let Ok(InitializeParams { protocol_version, .. }) = params else {
@@ -140,9 +142,11 @@ impl Lifecycle {
         };
         self.has_handshake = true;
         let protocol_version = negotiate(&protocol_version);
+        let tasks = tasks.filter(|_| protocol_version == WITH_TASKS);
+        let tasks = tasks.map(|source| ("tasks", tasks_capability(source)));
         let result = InitializeResult {
             protocol_version,
-            capabilities: capabilities(),
+            capabilities: capabilities(tasks),
             server_info: ServerInfo::new(description),
             instructions: &description.instructions,
         };
@@ -152,11 +156,12 @@ impl Lifecycle {
 }
 
 /// Answers `server/discover` with JSON.
-pub(super) fn discover(description: &ServerDescription) -> String {
+pub(super) fn discover(description: &ServerDescription, tasks: Option<&dyn TaskSource>) -> String {
+    let extensions = tasks.map(|_| ("extensions", json!({ TASKS_EXTENSION: {} })));
     let result = DiscoverResult {
         result_type: "complete",
         supported_versions: MCP_VERSIONS,
-        capabilities: capabilities(),
+        capabilities: capabilities(extensions),
         instructions: &description.instructions,
         ttl_ms: 0,
         cache_scope: "private",
@@ -166,9 +171,11 @@ pub(super) fn discover(description: &ServerDescription) -> String {
     serde_json::to_string(&result).unwrap_or_default()
 }
 
-/// The capabilities of the server: it has tools, and no prompts, resources or completions.
-fn capabilities() -> Value {
-    json!({ "tools": {} })
+/// The capabilities of the server: it has tools, and no prompts, resources or completions. `tasks` is a further one, if
+/// calls start executions.
+fn capabilities(tasks: Option<(&str, Value)>) -> Map<String, Value> {
+    let all = [("tools", json!({}))].into_iter().chain(tasks);
+    all.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn unsupported(version: Option<&str>) -> RpcError {
@@ -198,7 +205,7 @@ mod tests {
         let mut lifecycle = Lifecycle::default();
         let params = r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{}}"#;
         let params = RawValue::from_string(params.to_owned()).unwrap();
-        let (version, _) = lifecycle.initialize(Some(&params), &description()).unwrap();
+        let (version, _) = lifecycle.initialize(Some(&params), &description(), None).unwrap();
         assert_eq!(version, "2025-06-18");
         lifecycle
     }
@@ -239,7 +246,7 @@ mod tests {
         for params in [None, Some("[]"), Some(r#"{"protocolVersion":"2025-06-18"}"#)] {
             let mut lifecycle = Lifecycle::default();
             let params = params.map(|params| RawValue::from_string(params.to_owned()).unwrap());
-            let error = lifecycle.initialize(params.as_deref(), &description()).unwrap_err();
+            let error = lifecycle.initialize(params.as_deref(), &description(), None).unwrap_err();
             assert_eq!(error.code, -32602);
             assert!(!lifecycle.has_handshake);
         }

@@ -43,6 +43,8 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) index: Option<IndexedArguments<'a>>,
     /// The request's `_meta`.
     pub(crate) meta: Option<&'a str>,
+    /// The member with which a client of MCP 2025-11-25 asks for a task.
+    pub(crate) task: Option<&'a str>,
 }
 
 /// A request other than a tool call.
@@ -206,6 +208,8 @@ struct CallParams<'a> {
     arguments: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "_meta")]
     meta: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    task: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -277,12 +281,13 @@ fn scan_call(text: &str) -> Option<ToolCall<'_>> {
 
 /// Finds the parts of the parameters of a call. Its id is not among them.
 fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
-    let (mut tool, mut arguments, mut meta) = (None, None, None);
+    let (mut tool, mut arguments, mut meta, mut task) = (None, None, None, None);
     scanner.object(|scanner, name| {
         let repeats = match name {
             "name" => tool.replace(scanner.plain_string()?).is_some(),
             "arguments" => arguments.replace(IndexedArguments::read(scanner)?).is_some(),
             "_meta" => meta.replace(scanner.value()?).is_some(),
+            "task" => task.replace(scanner.value()?).is_some(),
             _ => {
                 scanner.value()?;
                 false
@@ -291,7 +296,8 @@ fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
         (!repeats).then_some(())
     })?;
     let (arguments, index) = arguments.unzip();
-    Some(ToolCall { id: "", name: tool?.into(), arguments, index: index.flatten(), meta })
+    let task = task.filter(|task| *task != "null");
+    Some(ToolCall { id: "", name: tool?.into(), arguments, index: index.flatten(), meta, task })
 }
 
 /// Whether serde reports a repeated field.
@@ -346,13 +352,13 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
             let params = params.map(RawValue::get);
             let malformed = || refused(Fault::Parameters(MalformedCall::find(params)));
             match object::<CallParams<'_>>(params.unwrap_or_default()) {
-                Ok(CallParams { name, arguments, meta }) => {
+                Ok(CallParams { name, arguments, meta, task }) => {
                     let arguments = arguments.map(RawValue::get);
                     if arguments.is_some_and(|arguments| !arguments.starts_with('{')) {
                         return malformed();
                     }
-                    let meta = meta.map(RawValue::get);
-                    Message::Call(ToolCall { id, name, arguments, index: None, meta })
+                    let (meta, task) = (meta.map(RawValue::get), task.map(RawValue::get));
+                    Message::Call(ToolCall { id, name, arguments, index: None, meta, task })
                 }
                 Err(error) if is_repetition(&error) => refused(Fault::Repeated),
                 Err(_) => malformed(),
