@@ -21,6 +21,9 @@ mod direct;
 mod sessions;
 #[path = "../support/mod.rs"]
 mod support;
+mod tasks;
+#[path = "../support/works.rs"]
+mod works;
 
 use std::net::SocketAddr;
 use std::time::Duration;
