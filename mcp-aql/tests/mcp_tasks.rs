@@ -191,7 +191,7 @@ async fn a_task_has_the_result_of_its_execution() {
     assert!(state["ttl"].as_u64().unwrap() >= 24 * 60 * 60 * 1_000, "{state}");
     assert_eq!(state.get("_meta"), None);
 
-    // It is the reply that the operation on the execution returns.
+    // The operation on the execution returns the same reply.
     let mut params = call("get_execution", json!({ "execution_id": id }));
     params.as_object_mut().unwrap().remove("task");
     params["name"] = "mcp_aql_read".into();
@@ -304,7 +304,7 @@ async fn a_task_passes_the_gates_of_its_operation() {
     let refused = wire.call("execute_fire", json!({})).await;
     assert_eq!(*code(&refused), -32000, "{refused}");
     assert_eq!(refused["error"]["data"]["code"], "CONFIRMATION_REQUIRED");
-    let refused = wire.call("execute_export", json!({ "fials": true })).await;
+    let refused = wire.call("execute_export", json!({ "other": true })).await;
     assert_eq!(refused["error"]["data"]["code"], "VALIDATION_UNKNOWN_PARAM");
     let none = wire.ask("tasks/list", json!({})).await["result"].take();
     assert_eq!(none, json!({ "tasks": [] }));
@@ -532,7 +532,7 @@ async fn a_client_with_the_extension_has_ordinary_results_of_other_calls() {
     for (operation, params, code) in [
         ("count_beds", json!({}), Value::Null),
         ("execute_fire", json!({}), json!("CONFIRMATION_REQUIRED")),
-        ("execute_export", json!({ "fials": true }), json!("VALIDATION_UNKNOWN_PARAM")),
+        ("execute_export", json!({ "other": true }), json!("VALIDATION_UNKNOWN_PARAM")),
     ] {
         let answer = client.call_tool_once(modern_call(operation, params)).await.unwrap();
         let CallToolResponse::Complete(result) = answer else { panic!("{answer:?}") };

@@ -159,7 +159,7 @@ impl MessageReader {
     /// Handles the messages of a batch concurrently. Their answers are sent together.
     fn take_batch(&mut self, messages: &[&RawValue]) {
         if messages.len() > MAX_BATCH_MESSAGES {
-            return self.fail(None, -32600, LONG_BATCH, &self.line());
+            return self.push(&self.line(), |line| fail_with(line, None, -32600, LONG_BATCH));
         }
         let answers = BatchAnswers::new(self.outbox.clone(), self.server.batch_budget());
         let answers = AnswerTarget::Batch(Arc::new(answers));
@@ -389,10 +389,6 @@ impl MessageReader {
 
     pub(super) fn error(&self, id: Option<&str>, error: &RpcError, answers: &AnswerTarget) {
         self.push(answers, |line| write_error(line, id, error));
-    }
-
-    fn fail(&self, id: Option<&str>, code: i32, message: &str, answers: &AnswerTarget) {
-        self.push(answers, |line| fail_with(line, id, code, message));
     }
 
     fn push(&self, answers: &AnswerTarget, write: impl FnOnce(&mut Vec<u8>)) {

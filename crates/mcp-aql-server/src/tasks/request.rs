@@ -270,7 +270,7 @@ impl Server {
         if !task.status.is_final() {
             task = match self.cancel_execution(id, scope.clone()).await? {
                 Some(task) => task,
-                // It has ended in the meantime.
+                // The execution ended in the meantime.
                 None => self.task(id, scope).await?.1,
             };
             if protocol == TaskProtocol::Utility && task.status == TaskStatus::Cancelled {
