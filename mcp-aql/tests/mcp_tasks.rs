@@ -31,6 +31,9 @@ use works::works;
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
+/// How long a message may take that does not come in a failing test.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+
 /// A client that writes its messages by hand.
 struct Wire {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
@@ -65,7 +68,8 @@ impl Wire {
     }
 
     async fn receive(&mut self) -> Value {
-        serde_json::from_str(&self.lines.next_line().await.unwrap().unwrap()).unwrap()
+        let line = tokio::time::timeout(ANSWER_TIMEOUT, self.lines.next_line()).await;
+        serde_json::from_str(&line.unwrap().unwrap().unwrap()).unwrap()
     }
 
     async fn request(&mut self, method: &str, params: Value) -> u64 {

@@ -1,5 +1,7 @@
 //! Executions as tasks of MCP over HTTP.
 
+use std::time::Duration;
+
 use mcp_aql::HttpOptions;
 use mcp_aql::auth::{Principal, StaticTokens};
 use rmcp::ClientHandler;
@@ -19,16 +21,19 @@ use super::{Server, hello, start};
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
+/// How long an answer may take that does not come in a failing test.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+
 async fn serving() -> (Server, Gate) {
     let (builder, gate) = works();
     (start(builder, HttpOptions::new()).await, gate)
 }
 
-/// The JSON-RPC message in an answer, as a body or as an event.
+/// The JSON-RPC message with an id in an answer, as a body or as an event. Progress may come before it.
 fn message(answer: &str) -> Value {
-    let mut lines = answer.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
-    let found = lines.find(|line| line.starts_with('{')).unwrap_or_else(|| panic!("{answer}"));
-    serde_json::from_str(found).unwrap()
+    let lines = answer.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
+    let mut messages = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    messages.find(|message| message.get("id").is_some()).unwrap_or_else(|| panic!("{answer}"))
 }
 
 fn request(method: &str, params: &Value) -> String {
@@ -71,7 +76,7 @@ impl<'a> Session<'a> {
 
     async fn post(&self, body: String) -> String {
         let headers: Vec<_> = self.headers.iter().map(|(name, value)| (*name, &**value)).collect();
-        self.server.post(&headers, body).await.1
+        tokio::time::timeout(ANSWER_TIMEOUT, self.server.post(&headers, body)).await.unwrap().1
     }
 
     async fn ask(&self, method: &str, params: Value) -> Value {
@@ -180,7 +185,8 @@ async fn progress_and_the_end_of_a_task_arrive_on_the_sessions_stream() {
     gate.add_permits(1);
     let mut progress = 0;
     let task = loop {
-        let line = lines.next_line().await.unwrap().unwrap();
+        let line = tokio::time::timeout(ANSWER_TIMEOUT, lines.next_line()).await.unwrap();
+        let line = line.unwrap().unwrap();
         let Some(event) = line.strip_prefix("data: ").filter(|data| data.starts_with('{')) else {
             continue;
         };

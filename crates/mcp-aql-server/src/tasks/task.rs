@@ -199,3 +199,119 @@ impl Task {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// The time in this id is 2031-05-06T07:00:00.000Z.
+    const ID: &str = "exec_y7n44vbkz352ckgw9my1mvz59tdwh9edd1r";
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn task(state: Value) -> Option<Task> {
+        let reply = Reply::of_tool(json!({ "success": true, "data": state }).to_string());
+        Task::of_reply(&reply, HOUR)
+    }
+
+    fn both(task: &Task) -> [Value; 2] {
+        let extension = task.of_extension("complete", None);
+        [serde_json::to_value(task.of_utility()), serde_json::to_value(extension)]
+            .map(Result::unwrap)
+    }
+
+    #[test]
+    fn a_task_shows_the_state_of_its_execution() {
+        // REQ-LIF-01, REQ-LIF-06
+        let created = text(created_at(ID).unwrap());
+        let (start, end) = ("2031-05-06T07:00:02.000Z", "2031-05-06T07:00:03.500Z");
+        let kept = u64::try_from(HOUR.as_millis()).unwrap()
+            + u64::try_from(
+                (end.parse::<DateTime<Utc>>().unwrap() - created_at(ID).unwrap())
+                    .num_milliseconds(),
+            )
+            .unwrap();
+        for (status, more, shown, message, updated, ttl) in [
+            (
+                "pending",
+                json!({}),
+                ["working"; 2],
+                Some("The execution waits for its turn"),
+                &*created,
+                None,
+            ),
+            ("running", json!({ "started_at": start }), ["working"; 2], None, start, None),
+            (
+                "running",
+                json!({ "started_at": start, "progress": { "current": 1, "total": 2, "message": "half" } }),
+                ["working"; 2],
+                Some("half"),
+                start,
+                None,
+            ),
+            (
+                "completed",
+                json!({ "started_at": start, "finished_at": end, "result": [1.5, { "status": "x" }] }),
+                ["completed"; 2],
+                None,
+                end,
+                Some(kept),
+            ),
+            (
+                "failed",
+                json!({ "started_at": start, "finished_at": end, "error": { "code": "C", "message": "It broke" } }),
+                ["failed", "completed"],
+                Some("It broke"),
+                end,
+                Some(kept),
+            ),
+            ("cancelled", json!({ "finished_at": end }), ["cancelled"; 2], None, end, Some(kept)),
+        ] {
+            let mut state =
+                json!({ "execution_id": ID, "operation": "o", "attempt": 1, "status": status });
+            state.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let task = task(state).unwrap();
+            for (value, (shown, ttl_name)) in
+                both(&task).iter().zip(shown.into_iter().zip(["ttl", "ttlMs"]))
+            {
+                assert_eq!(value["status"], shown, "{status}");
+                assert_eq!(value.get("statusMessage").and_then(Value::as_str), message, "{status}");
+                assert_eq!((&value["taskId"], &value["createdAt"]), (&json!(ID), &json!(created)));
+                assert_eq!(
+                    (&value["lastUpdatedAt"], &value[ttl_name]),
+                    (&json!(updated), &json!(ttl))
+                );
+            }
+            // However soon the execution ends, the task begins as working.
+            for value in both(&task.at_creation()) {
+                assert_eq!(
+                    (&value["status"], &value["lastUpdatedAt"]),
+                    (&json!("working"), &json!(created))
+                );
+                assert!(
+                    value.get("statusMessage").is_none()
+                        && value["ttl"].is_null()
+                        && value["ttlMs"].is_null()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_further_attempt_begins_when_it_starts() {
+        let start = "2031-05-06T08:00:00.000Z";
+        let state = json!({ "execution_id": ID, "operation": "o", "attempt": 2, "status": "running", "started_at": start });
+        let [utility, _] = both(&task(state).unwrap());
+        assert_eq!(utility["taskId"], format!("{ID}.2"));
+        assert_eq!(
+            (&utility["createdAt"], &utility["lastUpdatedAt"]),
+            (&json!(start), &json!(start))
+        );
+    }
+
+    #[test]
+    fn a_reply_without_a_state_is_no_task() {
+        assert!(task(json!({ "title": "Milk" })).is_none());
+        assert!(task(json!(7)).is_none());
+    }
+}

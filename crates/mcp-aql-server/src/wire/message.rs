@@ -433,6 +433,9 @@ mod tests {
             r#"{"name":"\u0074"}"#,
             r#"{"name":"t","arguments":{"operation":"o","params":{"a":1}},"x":{}}"#,
             r#"{"name":"t","arguments":null,"x":{}}"#,
+            r#"{"name":"t","task":{"ttl":1},"arguments":{}}"#,
+            r#"{"name":"t","task":null}"#,
+            r#"{"name":"t","task":{},"task":{}}"#,
             r#"{"name":"t","arguments":[]}"#,
             r#"{"name":"t","name":"u"}"#,
             r#"["t",{}]"#,
@@ -464,7 +467,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!((valid, indexed), (4, 2));
+        assert_eq!((valid, indexed), (8, 2));
     }
 
     #[test]
