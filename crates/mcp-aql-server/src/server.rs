@@ -9,6 +9,7 @@ use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::erased;
 use mcp_aql_core::operation::{CallScope, Cancellation};
 use mcp_aql_core::principal::Principal;
+use mcp_aql_core::response::Reply;
 use mcp_aql_protocol::Limits;
 use tokio_util::sync::CancellationToken;
 
@@ -39,12 +40,18 @@ impl ServerState {
     /// Creates the state of a service with these tools, which are read from it once.
     pub(super) fn new(service: Arc<dyn ToolService>, tools: &[ToolDefinition]) -> Arc<Self> {
         let description = service.description();
-        let tools = ToolTable::new(tools);
+        let tools = ToolTable::new(tools, service.tasks());
         Arc::new(Self { service, tools, description, principals: PrincipalSessions::default() })
     }
 
     pub(super) fn description(&self) -> &ServerDescription {
         &self.description
+    }
+
+    /// Whether clients may follow executions as tasks.
+    #[cfg(feature = "http")]
+    pub(super) fn has_tasks(&self) -> bool {
+        self.service.tasks().is_some()
     }
 
     /// Ends the sessions of principals.
@@ -154,7 +161,10 @@ impl Server {
         modern: bool,
         room: Option<&BatchBudget>,
     ) -> Result<&str, RpcError> {
-        let text = self.tools().listed(modern);
+        let text = match self.connection.tasks() {
+            Some(_) if !modern => self.tools().listed_with_tasks(),
+            _ => self.tools().listed(modern),
+        };
         match room {
             Some(room) if !room.reserve(text.len()) => Err(no_room()),
             _ => Ok(text),
@@ -230,10 +240,22 @@ impl Server {
         if let Some(origin) = &mut scope.origin {
             origin::add_meta(Arc::make_mut(origin), meta);
         }
-        let of_principal = || scope.principal().map(|it| self.shared.principals.of(it));
-        let session = self.connection.session().or_else(of_principal);
         let client_request_id = meta.client_request_id(arguments);
-        CallScope { session, client_request_id, ..scope }
+        self.with_session(CallScope { client_request_id, ..scope })
+    }
+
+    /// Completes the scope of a request with its session.
+    pub(super) fn with_session(&self, scope: CallScope) -> CallScope {
+        let of_principal = || scope.principal().map(|it| self.shared.principals.of(it));
+        CallScope { session: self.connection.session().or_else(of_principal), ..scope }
+    }
+
+    /// Writes the result of a call, or the question that comes instead.
+    pub(super) fn write_result(&self, message: &mut Vec<u8>, reply: &Reply, modern: bool) {
+        match &reply.question {
+            Some(question) => message.extend(input_required(question).to_string().bytes()),
+            None => tool_result(message, reply, modern, self.service().has_structured_content()),
+        }
     }
 
     /// Writes the JSON-RPC message with this answer.
@@ -245,19 +267,16 @@ impl Server {
         modern: bool,
     ) {
         match answer {
-            Ok(reply) => respond_with(message, id, |message| match &reply.question {
-                Some(question) => message.extend(input_required(question).to_string().bytes()),
-                None => {
-                    tool_result(message, reply, modern, self.service().has_structured_content());
-                }
-            }),
+            Ok(reply) => {
+                respond_with(message, id, |message| self.write_result(message, reply, modern));
+            }
             Err(error) => write_error(message, Some(id), error),
         }
     }
 }
 
 /// The error for an answer other than a call's that does not fit into its batch.
-fn no_room() -> RpcError {
+pub(super) fn no_room() -> RpcError {
     RpcError::new(-32000, format!("The answers to this batch are too large: {FEWER_CALLS_ADVICE}"))
 }
 

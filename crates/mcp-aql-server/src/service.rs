@@ -19,6 +19,7 @@ use mcp_aql_protocol::Limits;
 use serde_json::{Map, Value};
 
 use super::rpc_error::RpcError;
+use super::task_source::TaskSource;
 use super::wire::MalformedCall;
 
 /// How long calls may run after the end of the input. Enough for the answers to requests that were
@@ -86,6 +87,11 @@ pub trait ToolService: Send + Sync + 'static {
     /// Returns whether a call with these arguments may have to be confirmed by the client's user.
     fn may_need_confirmation(&self, _arguments: &ToolArguments<'_>) -> bool {
         false
+    }
+
+    /// Returns the executions that calls of the tools start, if any do. Clients may follow them as tasks of MCP.
+    fn tasks(&self) -> Option<&dyn TaskSource> {
+        None
     }
 
     /// Reads a call of the tool with this index. The returned future runs it. `meta` is the request's

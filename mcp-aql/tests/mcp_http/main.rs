@@ -25,6 +25,9 @@ mod keep_alive;
 mod sessions;
 #[path = "../support/mod.rs"]
 mod support;
+mod tasks;
+#[path = "../support/works.rs"]
+mod works;
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -180,7 +180,11 @@ impl DirectCalls {
         if room.is_none() {
             arguments = arguments.for_quoted_reply();
         }
-        if meta.progress_token(&arguments).is_some() {
+        let modern = matches!(form, PlainForm::Alone(_));
+        let operation = arguments.operation();
+        let is_task = call.task.is_some()
+            || self.server.task_protocol(None, &meta, modern, operation).is_some();
+        if is_task || meta.progress_token(&arguments).is_some() {
             return None;
         }
         let missing = self.server.service().missing_scope(&arguments, extensions);

@@ -18,8 +18,11 @@ mod options;
 mod original_message;
 mod replay;
 mod request_origin;
+mod rmcp_context;
 mod rmcp_server;
 mod sessions;
+mod task_answers;
+mod task_routing;
 
 use std::future::Future;
 use std::net::SocketAddr;

@@ -24,6 +24,7 @@ use super::current_request::{self, SessionProblem, notice};
 use super::long_id;
 use super::options::HttpOptions;
 use super::replay::{EventStreams, FinishedReplies};
+use super::task_routing;
 use crate::calls::Calls;
 use crate::connection::Connection;
 
@@ -166,6 +167,10 @@ impl Sessions {
         open.values().filter(|open| open.principal.as_deref() == Some(principal)).count()
     }
 
+    fn connection(&self, id: &str) -> Option<Arc<Connection>> {
+        self.get(id)?.connection()
+    }
+
     /// Whether this is the id of a session that another principal has opened.
     pub(super) fn is_foreign(&self, id: &str, principal: Option<&Principal>) -> bool {
         let principal = principal.map(Principal::id);
@@ -257,7 +262,8 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, SessionError> {
-        Ok(self.inner.initialize_session(id, message).await?)
+        let answer = self.inner.initialize_session(id, message).await?;
+        Ok(task_routing::declare(answer, self.connection(id).as_deref()))
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, SessionError> {
@@ -285,6 +291,7 @@ impl SessionManager for Sessions {
         let open = self.get(id);
         let request = match (&open, &mut message) {
             (Some(open), JsonRpcMessage::Request(request)) => {
+                task_routing::route(&mut request.request, open.connection().as_deref());
                 let written = long_id::written(&request.id);
                 let running =
                     SessionCall::begin(Arc::clone(open), &written, Cancellation::default());

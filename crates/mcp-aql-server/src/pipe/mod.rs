@@ -10,6 +10,7 @@ mod lifecycle;
 mod message_reader;
 mod message_wait;
 mod questions;
+mod task_requests;
 
 use std::fs::File;
 use std::pin::pin;

@@ -49,6 +49,8 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) input_responses: Option<&'a str>,
     /// The state that the server has sent with its questions, as JSON.
     pub(crate) request_state: Option<&'a str>,
+    /// The member with which a client of MCP 2025-11-25 asks for a task.
+    pub(crate) task: Option<&'a str>,
 }
 
 /// A request other than a tool call.
@@ -216,6 +218,8 @@ struct CallParams<'a> {
     responses: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "requestState")]
     state: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    task: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -287,7 +291,7 @@ fn scan_call(text: &str) -> Option<ToolCall<'_>> {
 
 /// Finds the parts of the parameters of a call. Its id is not among them.
 fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
-    let (mut tool, mut arguments, mut meta) = (None, None, None);
+    let (mut tool, mut arguments, mut meta, mut task) = (None, None, None, None);
     let (mut responses, mut state) = (None, None);
     scanner.object(|scanner, name| {
         let repeats = match name {
@@ -296,6 +300,7 @@ fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
             "_meta" => meta.replace(scanner.value()?).is_some(),
             "inputResponses" => responses.replace(scanner.value()?).is_some(),
             "requestState" => state.replace(scanner.value()?).is_some(),
+            "task" => task.replace(scanner.value()?).is_some(),
             _ => {
                 scanner.value()?;
                 false
@@ -312,6 +317,7 @@ fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
         meta,
         input_responses: responses,
         request_state: state,
+        task: task.filter(|task| *task != "null"),
     })
 }
 
@@ -368,20 +374,20 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
             let params = params.map(RawValue::get);
             let malformed = || refused(Fault::Parameters(MalformedCall::find(params)));
             match object::<CallParams<'_>>(params.unwrap_or_default()) {
-                Ok(CallParams { name, arguments, meta, responses, state }) => {
+                Ok(CallParams { name, arguments, meta, responses, state, task }) => {
                     let arguments = arguments.map(RawValue::get);
                     if arguments.is_some_and(|arguments| !arguments.starts_with('{')) {
                         return malformed();
                     }
-                    let meta = meta.map(RawValue::get);
                     Message::Call(ToolCall {
                         id,
                         name,
                         arguments,
                         index: None,
-                        meta,
+                        meta: meta.map(RawValue::get),
                         input_responses: responses.map(RawValue::get),
                         request_state: state.map(RawValue::get),
+                        task: task.map(RawValue::get),
                     })
                 }
                 Err(error) if is_repetition(&error) => refused(Fault::Repeated),
@@ -458,6 +464,9 @@ mod tests {
             r#"{"name":"\u0074"}"#,
             r#"{"name":"t","arguments":{"operation":"o","params":{"a":1}},"x":{}}"#,
             r#"{"name":"t","arguments":null,"x":{}}"#,
+            r#"{"name":"t","task":{"ttl":1},"arguments":{}}"#,
+            r#"{"name":"t","task":null}"#,
+            r#"{"name":"t","task":{},"task":{}}"#,
             r#"{"name":"t","arguments":[]}"#,
             r#"{"name":"t","name":"u"}"#,
             r#"["t",{}]"#,
@@ -489,7 +498,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!((valid, indexed), (4, 2));
+        assert_eq!((valid, indexed), (8, 2));
     }
 
     #[test]
