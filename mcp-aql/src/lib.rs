@@ -54,6 +54,7 @@
 //! | `sqlite` | no | `store::SqliteStore`: state in a file; needs Rust 1.89 |
 //! | `postgres` | no | `store::PostgresStore`: state that several machines share |
 //! | `limits` | no | rate limits and quotas: `AdapterBuilder::rate_limits` |
+//! | `opentelemetry` | no | spans and metrics of calls: `AdapterBuilder::opentelemetry_from_env` |
 //! | `conformance` | no | `testing::assert_conforms`: the conformance runner in an adapter's own tests |
 
 #[doc(inline)]
@@ -114,12 +115,15 @@ pub mod gatekeeper {
     pub use mcp_aql_safety::ByOperator;
 }
 
-/// What happened: the audit log, and the events of calls for observers.
+/// What happened: the audit log, the events of calls for observers, and OpenTelemetry.
 pub mod audit {
     #[doc(inline)]
     pub use mcp_aql_core::audit::*;
     #[doc(inline)]
     pub use mcp_aql_core::call_event::{CallEvent, CallOutcome};
+    #[cfg(feature = "opentelemetry")]
+    #[doc(inline)]
+    pub use mcp_aql_telemetry::{TraceIds, WithOpenTelemetry, trace_ids, trace_layer};
 }
 
 /// Who calls: the authenticated caller, and the scopes that it needs.

@@ -272,3 +272,42 @@ mod cli {
 
     impl RunAdapter for Adapter {}
 }
+
+#[cfg(not(feature = "opentelemetry"))]
+pub use opentelemetry::WithOpenTelemetry;
+
+#[cfg(not(feature = "opentelemetry"))]
+mod opentelemetry {
+    use crate::AdapterBuilder;
+
+    /// The bound of every stand-in. No type implements it.
+    #[diagnostic::on_unimplemented(
+        message = "this needs the feature `opentelemetry` of `mcp-aql`, which is off",
+        label = "needs the feature `opentelemetry`",
+        note = "write `mcp-aql = {{ version = \"0.1.0\", features = [\"opentelemetry\"] }}` in Cargo.toml, with the features that are there already"
+    )]
+    pub trait OpenTelemetryFeature {}
+
+    /// Stands in for the methods of the feature.
+    pub trait WithOpenTelemetry: Sized {
+        #[doc(hidden)]
+        #[must_use]
+        fn opentelemetry(self) -> Self
+        where
+            for<'a> &'a (): OpenTelemetryFeature,
+        {
+            self
+        }
+
+        #[doc(hidden)]
+        #[must_use]
+        fn opentelemetry_from_env(self) -> Self
+        where
+            for<'a> &'a (): OpenTelemetryFeature,
+        {
+            self
+        }
+    }
+
+    impl WithOpenTelemetry for AdapterBuilder {}
+}

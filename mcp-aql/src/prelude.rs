@@ -11,6 +11,8 @@ pub use mcp_aql_server::ServeHttp;
 #[cfg(feature = "stdio")]
 pub use mcp_aql_server::ServeStdio;
 pub use mcp_aql_server::ServeStream;
+#[cfg(feature = "opentelemetry")]
+pub use mcp_aql_telemetry::WithOpenTelemetry;
 pub use schemars::JsonSchema;
 
 #[cfg(not(feature = "query"))]
@@ -19,6 +21,7 @@ pub use crate::missing_feature::WithResources;
     feature = "cli",
     feature = "http",
     feature = "limits",
+    feature = "opentelemetry",
     feature = "safety",
     feature = "stdio"
 )))]

@@ -15,15 +15,17 @@ use mcp_aql::gatekeeper::Preview;
 use mcp_aql::prelude::*;
 use mcp_aql::{Adapter, AdapterBuilder, HttpOptions, operations};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientConfig, ElicitRequestParams, ElicitResult,
-    ElicitationAction, ElicitationCapability, FormElicitationCapability, InputResponses,
-    ProtocolVersion,
+    CallToolRequest, CallToolRequestParams, CallToolResponse, ClientConfig, ElicitRequestParams,
+    ElicitResult, ElicitationAction, ElicitationCapability, FormElicitationCapability,
+    InputResponses, ProtocolVersion,
 };
-use rmcp::service::{ClientLifecycleMode, RequestContext, RoleClient, RunningService};
+use rmcp::service::{
+    ClientLifecycleMode, PeerRequestOptions, RequestContext, RoleClient, RunningService,
+};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::{ClientHandler, ClientServiceExt as _, ErrorData};
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 /// The notes that exist.
 #[derive(Clone, Default)]
@@ -95,7 +97,9 @@ enum Answer {
 #[derive(Clone)]
 struct User {
     answers: Arc<Mutex<VecDeque<Answer>>>,
-    asked: Arc<Mutex<Vec<String>>>,
+    asked: Arc<watch::Sender<Vec<String>>>,
+    /// How many questions were withdrawn.
+    withdrawn: Arc<watch::Sender<u32>>,
     notes: Notes,
     can_be_asked: bool,
 }
@@ -118,7 +122,7 @@ impl ClientHandler for User {
             panic!("{request:?}")
         };
         assert!(requested_schema.properties.is_empty());
-        self.asked.lock().unwrap().push(message);
+        self.asked.send_modify(|asked| asked.push(message));
         let answer = self.answers.lock().unwrap().pop_front();
         match answer.unwrap() {
             Answer::Action(action) => Ok(ElicitResult::new(action)),
@@ -128,6 +132,7 @@ impl ClientHandler for User {
             }
             Answer::Nothing => {
                 context.ct.cancelled().await;
+                self.withdrawn.send_modify(|count| *count += 1);
                 Ok(ElicitResult::new(ElicitationAction::Accept))
             }
             Answer::Fail => Err(ErrorData::internal_error("no user", None)),
@@ -162,7 +167,8 @@ async fn connect_to(
     let adapter = configure(builder).build().unwrap();
     let (stop, stopped) = oneshot::channel();
     let answers = Arc::new(Mutex::new(answers.into()));
-    let user = User { answers, asked: Arc::default(), notes, can_be_asked };
+    let (asked, withdrawn) = (Arc::default(), Arc::default());
+    let user = User { answers, asked, withdrawn, notes, can_be_asked };
     let lifecycle = match modern {
         true => ClientLifecycleMode::Discover {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
@@ -210,11 +216,20 @@ impl Connected {
     }
 
     fn asked(&self) -> Vec<String> {
-        self.user.asked.lock().unwrap().clone()
+        self.user.asked.borrow().clone()
     }
 
     fn left(&self) -> Vec<u32> {
         self.user.notes.left()
+    }
+}
+
+impl Connected {
+    /// Waits until a question is withdrawn.
+    async fn withdrawn(&self) {
+        let mut withdrawn = self.user.withdrawn.subscribe();
+        let withdrawn = withdrawn.wait_for(|count| *count > 0);
+        tokio::time::timeout(Duration::from_secs(10), withdrawn).await.unwrap().unwrap();
     }
 }
 
@@ -294,6 +309,7 @@ async fn a_question_without_an_answer_is_withdrawn() {
         let refused = client.call("delete_note", json!({ "note_id": 2 })).await;
         assert_eq!(refused["error"]["code"], "PERMISSION_DENIED", "{refused}");
         assert_eq!(refused["error"]["details"]["user_answer"], "timed_out");
+        client.withdrawn().await;
         // The late answer to the withdrawn question changes nothing.
         assert_eq!(client.left().len(), 3);
         assert_eq!(client.call("delete_note", json!({ "note_id": 2 })).await["data"], 2);
@@ -368,22 +384,29 @@ async fn a_state_is_for_one_call_and_one_answer() {
 }
 
 #[tokio::test]
-async fn the_items_of_a_batch_are_asked_for_one_by_one() {
+async fn the_user_is_asked_about_each_item_of_a_batch() {
     // REQ-BAT-08
-    let items = json!([
-        { "operation": "delete_note", "params": { "note_id": 1 } },
-        { "operation": "delete_note", "params": { "note_id": 2 } },
-    ]);
+    let items =
+        [1, 2, 3].map(|note| json!({ "operation": "delete_note", "params": { "note_id": note } }));
     let batch = json!({ "operations": items });
     let batch = CallToolRequestParams::new("mcp_aql_delete")
         .with_arguments(batch.as_object().cloned().unwrap());
+    let decline = || Answer::Action(ElicitationAction::Decline);
     for way @ (_, modern) in WAYS {
-        let client = connect(way, true, vec![ACCEPT, ACCEPT]).await;
+        let client = connect(way, true, vec![ACCEPT, decline(), ACCEPT]).await;
         let result = reply(client.client.call_tool_once(batch.clone()).await.unwrap());
+        let pending = result["pending_operations"].as_array().unwrap().len();
         match modern {
             // A repeated batch would run its first items again.
-            true => assert_eq!((client.asked().len(), client.left().len()), (0, 3), "{result}"),
-            false => assert_eq!((client.asked().len(), client.left()), (2, vec![3]), "{result}"),
+            true => {
+                assert_eq!((client.asked().len(), client.left().len(), pending), (0, 3, 2));
+            }
+            // Nothing runs after an item that the user has declined.
+            false => {
+                let declined = &result["halted_at"]["result"]["error"]["details"]["user_answer"];
+                assert_eq!(declined, "declined", "{result}");
+                assert_eq!((client.asked().len(), client.left(), pending), (2, vec![2, 3], 1));
+            }
         }
     }
 }
@@ -392,12 +415,17 @@ async fn the_items_of_a_batch_are_asked_for_one_by_one() {
 async fn a_call_that_is_cancelled_withdraws_its_question() {
     for way in [(false, false), (true, false)] {
         let client = connect(way, true, vec![Answer::Nothing, ACCEPT]).await;
-        let call = params("delete_note", json!({ "note_id": 1 }));
-        let call = client.client.call_tool_once(call);
-        let given_up = tokio::time::timeout(Duration::from_millis(200), call).await;
-        assert!(given_up.is_err(), "{given_up:?}");
-        assert_eq!(client.asked().len(), 1, "{way:?}");
-        // The client drops the question's handler when the question is withdrawn, and it accepts then.
+        let request = CallToolRequest::new(params("delete_note", json!({ "note_id": 1 })));
+        let call = client
+            .client
+            .send_cancellable_request(request.into(), PeerRequestOptions::no_options())
+            .await
+            .unwrap();
+        let mut asked = client.user.asked.subscribe();
+        asked.wait_for(|asked| asked.len() == 1).await.unwrap();
+        call.cancel(None).await.unwrap();
+        // The user accepts once the question is withdrawn, which is too late.
+        client.withdrawn().await;
         client.call("delete_note", json!({ "note_id": 2 })).await;
         assert_eq!(client.left(), [1, 3], "{way:?}");
     }

@@ -179,6 +179,82 @@ async fn a_session_has_a_limited_number_of_questions() {
     assert_eq!(fixture.garden.deleted().len(), 1);
 }
 
+/// A user who accepts after something has happened.
+struct Meanwhile<F>(F);
+
+impl<F: Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static> AskUser for Meanwhile<F> {
+    fn ask(&self, _question: String) -> BoxFuture<'_, Option<UserAnswer>> {
+        let happens = (self.0)();
+        Box::pin(async move {
+            happens.await;
+            Some(UserAnswer::Accepted)
+        })
+    }
+}
+
+#[tokio::test]
+async fn the_gates_look_again_at_a_call_whose_user_has_taken_time() {
+    // REQ-AUT-16: an agent begins to execute in the session while the user decides.
+    let fixture = Fixture::new(|builder| {
+        let safety_loop = SafetyLoop::new().channel(MemoryChannel::default());
+        builder.store(MemoryStore::default()).safety_loop(safety_loop)
+    });
+    let session = Session::new();
+    let (adapter, of_agent) = (fixture.adapter.clone(), session.clone());
+    let begin = move || -> BoxFuture<'static, ()> {
+        let (adapter, session) = (adapter.clone(), of_agent.clone());
+        Box::pin(async move {
+            let call =
+                json!({ "operation": "execute_agent", "params": { "element_name": "gardener" } });
+            let scope = CallScope { session: Some(session), ..CallScope::default() };
+            let call = call.as_object().cloned().unwrap();
+            let begun = adapter.handle(Endpoint::Unified, call, scope).await;
+            assert_eq!(begun.code, None, "{}", begun.text);
+        })
+    };
+    let elicitation = Some(Elicitation::Waiting(Arc::new(Meanwhile(begin))));
+    let scope = CallScope { session: Some(session), elicitation, ..CallScope::default() };
+    let reply = fixture.call("delete_bed", 1, scope).await;
+    assert!(error(&reply)["details"]["request_id"].is_string(), "{}", reply.text);
+    assert!(fixture.garden.deleted().is_empty());
+}
+
+#[tokio::test]
+async fn revoked_confirmations_include_those_that_are_being_given() {
+    // REQ-TOK-12
+    let fixture = Fixture::new(|builder| builder);
+    let adapter = fixture.adapter.clone();
+    let revoke = move || -> BoxFuture<'static, ()> {
+        let adapter = adapter.clone();
+        Box::pin(async move { adapter.revoke_confirmations().await.unwrap() })
+    };
+    let elicitation = Some(Elicitation::Waiting(Arc::new(Meanwhile(revoke))));
+    let scope = CallScope { elicitation, ..CallScope::default() };
+    let reply = fixture.call("delete_bed", 1, scope).await;
+    assert_eq!(error(&reply)["details"]["user_answer"], "outdated", "{}", reply.text);
+    assert!(fixture.garden.deleted().is_empty());
+}
+
+#[tokio::test]
+async fn a_client_that_cannot_ask_gets_as_many_tokens_as_another() {
+    // REQ-TOK-17
+    struct Fails;
+    impl AskUser for Fails {
+        fn ask(&self, _question: String) -> BoxFuture<'_, Option<UserAnswer>> {
+            Box::pin(std::future::ready(None))
+        }
+    }
+    let fixture = Fixture::new(|builder| builder.confirmations_per_minute(2));
+    let scope = || CallScope {
+        elicitation: Some(Elicitation::Waiting(Arc::new(Fails))),
+        ..CallScope::default()
+    };
+    for code in ["CONFIRMATION_REQUIRED", "CONFIRMATION_REQUIRED", "RATE_LIMIT_EXCEEDED"] {
+        let reply = fixture.call("delete_bed", 1, scope()).await;
+        assert_eq!(error(&reply)["code"], code, "{}", reply.text);
+    }
+}
+
 /// A state of the model.
 struct Issued {
     call: ModelCall,
@@ -271,14 +347,14 @@ async fn ten_thousand_random_answers_run_only_what_a_user_has_accepted() {
             .filter(|issued| issued.call == call && !issued.is_used && minute - issued.at <= 5);
         let (runs, asks) = match (&state, fits, answer) {
             (None, ..) => (false, true),
+            (Some(_), _, None) => (false, true),
             (Some(_), None, _) => (false, false),
-            (Some(_), Some(_), None) => (false, true),
             (Some(_), Some(issued), Some(answer)) => {
                 issued.is_used = true;
                 (answer == UserAnswer::Accepted, false)
             }
         };
-        let repeated = Arc::new(RepeatedCall::new(state.map(|state| (state, answer))));
+        let repeated = Arc::new(RepeatedCall::new(state.zip(answer)));
         let mut scope = CallScope::default();
         scope.elicitation = Some(Elicitation::Repeating(repeated));
         scope.extensions.insert(principals[call.principal].clone());

@@ -42,6 +42,12 @@ impl<S: AuditSink + ?Sized> AuditSink for Arc<S> {
     }
 }
 
+/// Receives the events of the audit log before they become text, for metrics.
+pub trait AuditObserver: Send + Sync + 'static {
+    /// Called for each event. It must return quickly.
+    fn observe(&self, entry: &AuditEntry<'_>);
+}
+
 /// An audit event. Fields that do not apply to the event are omitted.
 #[derive(Debug, Default, Serialize)]
 pub struct AuditEntry<'a> {
@@ -113,6 +119,9 @@ pub struct Audit {
     pub time: TimeSource,
     /// The receivers of the entries.
     pub sinks: Vec<Arc<dyn AuditSink>>,
+    /// The observers of the events. They receive no events of calls that are allowed without a question, which only
+    /// a log needs.
+    pub observers: Vec<Arc<dyn AuditObserver>>,
 }
 
 impl Audit {
@@ -121,8 +130,16 @@ impl Audit {
         !self.sinks.is_empty() || tracing::enabled!(target: TARGET, tracing::Level::INFO)
     }
 
+    /// Returns whether an event has a receiver.
+    pub(crate) fn is_used(&self) -> bool {
+        !self.observers.is_empty() || self.is_read()
+    }
+
     /// Appends an entry.
     pub async fn record(&self, entry: &AuditEntry<'_>) {
+        for observer in &self.observers {
+            observer.observe(entry);
+        }
         if !self.is_read() {
             return;
         }
@@ -311,6 +328,7 @@ mod tests {
             trust: TrustLevel::Validated,
             time: TimeSource::new(move || at),
             sinks: vec![Arc::new(file)],
+            observers: Vec::new(),
         };
         for outcome in ["denied", "allowed"] {
             let entry = AuditEntry {

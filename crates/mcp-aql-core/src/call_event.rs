@@ -1,7 +1,5 @@
 //! What observers learn about calls.
 
-use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_aql_protocol::{ErrorCode, SemanticCategory};
@@ -13,8 +11,8 @@ use crate::operation::CallScope;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CallEvent<'a> {
-    /// The name of the operation. `None` for a request that could not be read, and for an unknown operation, whose
-    /// name is the caller's text.
+    /// The name of the operation. `None` for a request that could not be read, or that did not start because the replies
+    /// to its JSON-RPC batch were too large, and for an unknown operation, whose name is the caller's text.
     pub operation: Option<&'a str>,
     /// The category of the operation.
     pub category: Option<SemanticCategory>,
@@ -26,7 +24,8 @@ pub struct CallEvent<'a> {
     pub duration: Duration,
     /// The size of the request that contained the call, in bytes. `None` if the transport passed no text.
     pub request_bytes: Option<usize>,
-    /// The size of the reply to this call, or of the result of an execution, in bytes of JSON text.
+    /// The size of the reply to this call, or of the result of an execution, in bytes of JSON text. A reply that does not
+    /// fit into its JSON-RPC batch counts, although the client receives an error in its place.
     pub reply_bytes: usize,
     /// The id of the execution that has ended; `None` for a call.
     pub execution_id: Option<&'a str>,
@@ -69,37 +68,5 @@ impl CallOutcome {
             Some(_) if is_cancelled => Self::Cancelled,
             Some(_) => Self::Failed,
         }
-    }
-}
-
-/// The functions that observe the calls of an adapter.
-#[derive(Clone, Default)]
-pub(crate) struct Observers(Vec<Arc<Observer>>);
-
-type Observer = dyn Fn(&CallEvent<'_>) + Send + Sync;
-
-impl Observers {
-    pub(crate) fn add(&mut self, observer: impl Fn(&CallEvent<'_>) + Send + Sync + 'static) {
-        self.0.push(Arc::new(observer));
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Tells all observers. One that panics does not affect the call.
-    pub(crate) fn tell(&self, event: &CallEvent<'_>) {
-        for observer in &self.0 {
-            let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| observer(event)));
-            if told.is_err() {
-                tracing::error!(operation = event.operation, "an observer of calls panicked");
-            }
-        }
-    }
-}
-
-impl fmt::Debug for Observers {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Observers").field(&self.0.len()).finish()
     }
 }

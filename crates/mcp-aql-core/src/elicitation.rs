@@ -14,9 +14,10 @@ use crate::sync::lock;
 /// Source: MCP 2025-11-25 "Elicitation", MCP 2026-07-28 "Multi Round-Trip Requests".
 #[derive(Clone)]
 pub enum Elicitation {
-    /// The client shows a question while the call waits for the answer.
+    /// The client shows a question while the call waits for the answer. The wait needs a runtime with timers.
     Waiting(Arc<dyn AskUser>),
-    /// The client gets a question instead of a result, and repeats the call with the answer.
+    /// The client gets the [question](super::transport::Reply::question) of the reply instead of its text, and repeats the
+    /// call with the answer.
     Repeating(Arc<RepeatedCall>),
 }
 
@@ -48,8 +49,8 @@ pub enum Elicitation {
 /// }
 ///
 /// # fn main() -> mcp_aql::Result<()> {
-/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
-/// let adapter = Adapter::builder("notes").operations(operations![delete_note]).build()?;
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+/// let adapter = Adapter::builder("notes").operation(delete_note {}).without_config().build()?;
 /// let elicitation = Some(Elicitation::Waiting(Arc::new(Agrees)));
 /// let scope = CallScope { elicitation, ..CallScope::default() };
 /// let call = serde_json::json!({ "operation": "delete_note", "params": { "note_id": "n-7" } });
@@ -81,17 +82,17 @@ pub enum UserAnswer {
 #[derive(Debug, Default)]
 pub struct RepeatedCall {
     /// The state of the question that was asked before, and the user's answer to it.
-    answered: Option<(String, Option<UserAnswer>)>,
+    answered: Option<(String, UserAnswer)>,
     question: Mutex<Option<UserQuestion>>,
 }
 
 impl RepeatedCall {
-    /// Creates a call with the state that the client has returned, and the answer of its user if it sent one.
-    pub fn new(answered: Option<(String, Option<UserAnswer>)>) -> Self {
+    /// Creates a call. If the client has sent the answer of its user, it comes with the state of the question.
+    pub fn new(answered: Option<(String, UserAnswer)>) -> Self {
         Self { answered, question: Mutex::default() }
     }
 
-    pub(crate) fn answered(&self) -> Option<(&str, Option<UserAnswer>)> {
+    pub(crate) fn answered(&self) -> Option<(&str, UserAnswer)> {
         self.answered.as_ref().map(|(state, answer)| (state.as_str(), *answer))
     }
 

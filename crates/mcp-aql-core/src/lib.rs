@@ -24,6 +24,8 @@ pub mod audit;
 pub mod build_error;
 mod call;
 pub mod call_event;
+pub mod call_origin;
+pub mod call_tracer;
 mod catalog;
 pub mod clock;
 mod concurrency;
@@ -62,6 +64,7 @@ pub mod macros {
     pub use mcp_aql_derive::UpdateInput;
 }
 pub mod main_error;
+mod observers;
 pub mod operation;
 pub mod paging;
 pub mod principal;

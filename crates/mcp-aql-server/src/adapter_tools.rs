@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::call_tracer::CallTracer;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::execution::EndScope;
 use mcp_aql_core::future::{BoxFuture, erased};
@@ -21,6 +22,7 @@ use super::service::{
     SentArguments, ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints,
     ToolService, ToolWork,
 };
+use super::task_source::TaskSource;
 use super::tool_description::ToolTexts;
 use super::wire::{BAD_CALL, MalformedCall};
 
@@ -32,12 +34,14 @@ const MAX_VIEWS: usize = 64;
 
 /// An adapter's tools, each with its endpoint.
 pub(super) struct AdapterTools {
-    adapter: Adapter,
+    pub(super) adapter: Adapter,
     tools: Vec<(Endpoint, ToolDefinition)>,
     /// The server's instructions for models.
     instructions: String,
     /// The tools of callers who may call only some operations, with the adapter as they see it.
     views: Mutex<Vec<(Adapter, Vec<ToolDefinition>)>>,
+    /// Whether some operations run as executions.
+    has_executions: bool,
 }
 
 impl AdapterTools {
@@ -45,7 +49,13 @@ impl AdapterTools {
     pub(super) fn new(adapter: &Adapter) -> Arc<Self> {
         let adapter = adapter.shown_to(adapter.extensions().get());
         let (tools, instructions) = described(&adapter);
-        Arc::new(Self { adapter, tools, instructions, views: Mutex::default() })
+        let has_executions = adapter.operations().any(|spec| spec.lifecycle.is_some());
+        Arc::new(Self { adapter, tools, instructions, views: Mutex::default(), has_executions })
+    }
+
+    /// The endpoint of the tool of this name.
+    pub(super) fn endpoint(&self, tool: &str) -> Option<Endpoint> {
+        self.tools.iter().find(|(_, it)| it.name == tool).map(|(endpoint, _)| *endpoint)
     }
 }
 
@@ -182,9 +192,13 @@ impl ToolService for AdapterTools {
     }
 
     /// Whether this is a call of an operation that may require a confirmation, or of several operations.
-    fn may_ask(&self, arguments: &ToolArguments<'_>) -> bool {
+    fn may_need_confirmation(&self, arguments: &ToolArguments<'_>) -> bool {
         let entry = arguments.operation().and_then(|name| self.adapter.registry().get(name));
         entry.is_none_or(|entry| entry.operation.permission.may_ask())
+    }
+
+    fn tasks(&self) -> Option<&dyn TaskSource> {
+        self.has_executions.then_some(self)
     }
 
     fn call(
@@ -214,6 +228,10 @@ impl ToolService for AdapterTools {
         Ok(self.adapter.refuse(error, scope))
     }
 
+    fn replace_answer(&self, error: OperationError, scope: &CallScope) -> ToolAnswer {
+        Ok(self.adapter.replace_reply(error, scope))
+    }
+
     fn unknown_tool(&self, name: &str) -> RpcError {
         let known: Vec<_> = self.tools.iter().map(|(_, tool)| tool.name.as_str()).collect();
         let name = mcp_aql_core::text::clean(name);
@@ -223,6 +241,10 @@ impl ToolService for AdapterTools {
 
     fn malformed_call(&self, _call: &MalformedCall) -> RpcError {
         RpcError::new(-32602, BAD_CALL)
+    }
+
+    fn tracer(&self) -> Option<&dyn CallTracer> {
+        self.adapter.tracer()
     }
 
     fn begin(&self) {

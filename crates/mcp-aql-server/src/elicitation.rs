@@ -1,5 +1,6 @@
 //! MCP's elicitation: clients that show a question to their user.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mcp_aql_core::elicitation::{RepeatedCall, UserQuestion};
@@ -7,14 +8,16 @@ use mcp_aql_core::transport::{Elicitation, UserAnswer};
 use serde_json::{Map, Value, json};
 
 use crate::request_meta::RequestMeta;
+use crate::rpc_error::RpcError;
+use crate::wire::ToolCall;
 
 /// The first version in which servers send `elicitation/create`.
 const FIRST_VERSION: &str = "2025-06-18";
 /// The name of the question among the requests for input.
-pub(super) const QUESTION: &str = "confirmation";
+const QUESTION: &str = "confirmation";
 
 /// Whether a client with these capabilities shows forms to its user. The capability without members stands for forms.
-pub(super) fn shows_forms(capabilities: &Map<String, Value>) -> bool {
+fn shows_forms(capabilities: &Map<String, Value>) -> bool {
     let elicitation = capabilities.get("elicitation").and_then(Value::as_object);
     elicitation.is_some_and(|modes| modes.contains_key("form") || !modes.contains_key("url"))
 }
@@ -24,35 +27,36 @@ pub(super) fn takes_questions(version: &str, capabilities: &Map<String, Value>) 
     version >= FIRST_VERSION && shows_forms(capabilities)
 }
 
-/// What a client sends along when it repeats a call with answers.
-#[derive(Debug, Default)]
-pub(super) struct SentAnswers<'a> {
-    /// `inputResponses` as JSON.
-    pub(super) responses: Option<&'a str>,
-    /// `requestState` as JSON.
-    pub(super) state: Option<&'a str>,
+/// The names of the responses to requests for input, and the responses.
+pub(super) type Responses = BTreeMap<String, Value>;
+
+/// How the client of this call can be asked, since MCP 2026-07-28.
+///
+/// # Errors
+/// If the client has sent something else than responses and a state along.
+pub(super) fn of_call(
+    call: &ToolCall<'_>,
+    meta: &RequestMeta,
+) -> Result<Option<Elicitation>, RpcError> {
+    let malformed =
+        |_| RpcError::new(-32602, "'inputResponses' is an object, and 'requestState' a string");
+    let responses = call.input_responses.map(serde_json::from_str::<Responses>);
+    let responses = responses.transpose().map_err(malformed)?;
+    let state = call.request_state.map(serde_json::from_str::<String>);
+    let state = state.transpose().map_err(malformed)?;
+    Ok(repeating(meta, responses.as_ref(), state))
 }
 
-impl SentAnswers<'_> {
-    /// How the client of this call can be asked, since MCP 2026-07-28.
-    pub(super) fn elicitation(&self, meta: &RequestMeta) -> Option<Elicitation> {
-        meta.shows_forms().then(|| {
-            let parsed = |json: Option<&str>| -> Value {
-                json.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
-            };
-            let state = Some(parsed(self.state)).filter(|state| !state.is_null());
-            // State that is not text fails like unknown state.
-            let state = state.map(|state| state.as_str().unwrap_or_default().to_owned());
-            repeating(state, parsed(self.responses).get(QUESTION))
-        })
-    }
-}
-
-/// How the client of a repeated call can be asked. The state and the response to the question are those that the client
-/// has sent.
-pub(super) fn repeating(state: Option<String>, response: Option<&Value>) -> Elicitation {
-    let answered = state.map(|state| (state, response.and_then(answer)));
-    Elicitation::Repeating(Arc::new(RepeatedCall::new(answered)))
+/// How the client of a call can be asked, which has sent these responses and this state along.
+pub(super) fn repeating(
+    meta: &RequestMeta,
+    responses: Option<&Responses>,
+    state: Option<String>,
+) -> Option<Elicitation> {
+    meta.capabilities().is_some_and(shows_forms).then(|| {
+        let answer = responses.and_then(|responses| answer(responses.get(QUESTION)?));
+        Elicitation::Repeating(Arc::new(RepeatedCall::new(state.zip(answer))))
+    })
 }
 
 /// Reads the result of `elicitation/create`.
@@ -88,6 +92,7 @@ pub(super) fn input_required(question: &UserQuestion) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::{Message, decode};
 
     #[test]
     fn only_clients_that_show_forms_are_asked() {
@@ -102,6 +107,34 @@ mod tests {
         ] {
             let capabilities = capabilities.as_object().unwrap();
             assert_eq!(takes_questions(version, capabilities), asked, "{capabilities:?} {version}");
+        }
+    }
+
+    #[test]
+    fn answers_of_another_form_are_refused() {
+        let capabilities = json!({ "elicitation": {} });
+        let meta = json!({ "io.modelcontextprotocol/clientCapabilities": capabilities });
+        let meta = RequestMeta(meta.as_object().cloned().unwrap());
+        for (responses, state, is_right) in [
+            (None, None, true),
+            (Some("{}"), Some(r#""x""#), true),
+            (Some(r#"{"confirmation":7,"x":null}"#), None, true),
+            (Some("[]"), None, false),
+            (Some("null"), None, false),
+            (None, Some("7"), false),
+            (None, Some("null"), false),
+        ] {
+            let member = |name: &str, json: Option<&str>| {
+                json.map(|json| format!(r#","{name}":{json}"#)).unwrap_or_default()
+            };
+            let params = [member("inputResponses", responses), member("requestState", state)];
+            let call = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"t"{}}}}}"#,
+                params.concat()
+            );
+            let Message::Call(call) = decode(call.as_bytes()) else { panic!("{call}") };
+            assert_eq!(of_call(&call, &meta).is_ok(), is_right, "{responses:?} {state:?}");
+            assert!(!is_right || of_call(&call, &RequestMeta::default()).unwrap().is_none());
         }
     }
 

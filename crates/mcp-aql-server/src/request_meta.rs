@@ -1,13 +1,14 @@
 //! The `_meta` of a request: the version, the progress token and the client's label.
 
+use mcp_aql_core::call_origin::TraceContext;
 use mcp_aql_core::request::{Arguments, read};
 use serde_json::{Map, Value};
 
-use crate::elicitation::shows_forms;
 use crate::service::ToolArguments;
+use crate::task_source::TASKS_EXTENSION;
 
 /// The version that a request follows, since MCP 2026-07-28.
-const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub(super) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// The capabilities of the client, since MCP 2026-07-28.
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
@@ -30,23 +31,33 @@ impl RequestMeta {
 
     /// The members that MCP 2026-07-28 requires and that are missing, or have another type.
     pub(super) fn missing_members(&self) -> Vec<&'static str> {
-        let has_capabilities = self.0.get(CLIENT_CAPABILITIES).is_some_and(Value::is_object);
         let required = [
             (PROTOCOL_VERSION, self.protocol_version().is_some()),
-            (CLIENT_CAPABILITIES, has_capabilities),
+            (CLIENT_CAPABILITIES, self.capabilities().is_some()),
         ];
         required.into_iter().filter(|(_, given)| !given).map(|(member, _)| member).collect()
     }
 
-    /// Whether the client shows forms to its user, since MCP 2026-07-28.
-    pub(super) fn shows_forms(&self) -> bool {
-        self.0.get(CLIENT_CAPABILITIES).and_then(Value::as_object).is_some_and(shows_forms)
+    /// The capabilities of the client, since MCP 2026-07-28.
+    pub(super) fn capabilities(&self) -> Option<&Map<String, Value>> {
+        self.0.get(CLIENT_CAPABILITIES)?.as_object()
+    }
+
+    /// Whether the client declares the extension for tasks.
+    pub(super) fn declares_tasks(&self) -> bool {
+        let extensions = self.capabilities().and_then(|it| it.get("extensions"));
+        extensions.and_then(|it| it.get(TASKS_EXTENSION)).is_some_and(Value::is_object)
     }
 
     /// The progress token of the `_meta`, or else of the arguments' (REQ-MCP-14, choice C-63).
     pub(super) fn progress_token(&self, arguments: &ToolArguments<'_>) -> Option<ProgressToken> {
         let token = |meta: &Map<String, Value>| ProgressToken::new(meta.get("progressToken")?);
         token(&self.0).or_else(|| token(arguments.metadata("_meta")?.as_object()?))
+    }
+
+    /// The trace that the request belongs to (SEP-414).
+    pub(super) fn trace_context(&self) -> TraceContext {
+        TraceContext::read(|name| self.0.get(name)?.as_str())
     }
 
     /// The client's own label of the request: `requestId` in the `_meta` of the request or of the

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use mcp_aql_core::call_tracer::CallTracer;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::operation::CallScope;
@@ -18,6 +19,7 @@ use mcp_aql_protocol::Limits;
 use serde_json::{Map, Value};
 
 use super::rpc_error::RpcError;
+use super::task_source::TaskSource;
 use super::wire::MalformedCall;
 
 /// How long calls may run after the end of the input. Enough for the answers to requests that were
@@ -83,8 +85,13 @@ pub trait ToolService: Send + Sync + 'static {
     fn is_read(&self, arguments: &ToolArguments<'_>) -> bool;
 
     /// Returns whether a call with these arguments may have to be confirmed by the client's user.
-    fn may_ask(&self, _arguments: &ToolArguments<'_>) -> bool {
+    fn may_need_confirmation(&self, _arguments: &ToolArguments<'_>) -> bool {
         false
+    }
+
+    /// Returns the executions that calls of the tools start, if any do. Clients may follow them as tasks of MCP.
+    fn tasks(&self) -> Option<&dyn TaskSource> {
+        None
     }
 
     /// Reads a call of the tool with this index. The returned future runs it. `meta` is the request's
@@ -100,11 +107,21 @@ pub trait ToolService: Send + Sync + 'static {
     /// Returns the answer to a call that is rejected before it reaches its tool.
     fn refuse(&self, error: OperationError, scope: &CallScope) -> ToolAnswer;
 
+    /// Returns the answer in place of the one of a call, which cannot be sent.
+    fn replace_answer(&self, error: OperationError, scope: &CallScope) -> ToolAnswer {
+        self.refuse(error, scope)
+    }
+
     /// Returns the error for a call of a tool that does not exist.
     fn unknown_tool(&self, name: &str) -> RpcError;
 
     /// Returns the error for a call with malformed parameters.
     fn malformed_call(&self, call: &MalformedCall) -> RpcError;
+
+    /// Returns the tracer of the calls. Without it, the transports do not look for the origins of calls.
+    fn tracer(&self) -> Option<&dyn CallTracer> {
+        None
+    }
 
     /// Called when the server starts.
     fn begin(&self) {}

@@ -46,6 +46,7 @@ impl ServeStdio for Adapter {
             let (read, write) = standard_streams()?;
             let served = serve_halves(AdapterTools::new(self), read, write, stopped).await;
             self.end_executions_of(EndScope::EndedAndSessionless).await;
+            self.flush_tracer().await;
             served
         })
     }

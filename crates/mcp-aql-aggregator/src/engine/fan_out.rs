@@ -77,7 +77,7 @@ impl Inner {
             let Some(server) = entry.server.clone() else { continue };
             let (words, route, place) = (Arc::clone(&words), Arc::clone(&route), *place);
             let span =
-                tracing::info_span!("server", name = %entry.name, status = tracing::field::Empty);
+                tracing::info_span!("server", server = %entry.name, status = tracing::field::Empty);
             tasks.spawn(
                 async move {
                     let given = query_server(&*server, &words, deadline, &route, bounds).await;

@@ -1,20 +1,57 @@
 //! Sets up logging for the adapter's command line.
 
+use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::log_targets::QUOTING_TARGETS;
+use tracing::subscriber::set_global_default;
+use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 
+use super::json_log::JsonLines;
 use super::render::problem;
+use super::telemetry::{BoxedLayer, trace_layer};
 
 /// The default filter: warnings, and only errors of rmcp, which warns of each request that it
 /// rejects.
 const DEFAULT_FILTER: &str = "warn,rmcp=error";
 
-/// Writes logs to standard error. Standard output is reserved for MCP or for the result.
+/// The variable that sets the format: `text`, which is the default, or `json`.
+const FORMAT_VARIABLE: &str = "MCP_AQL_LOG_FORMAT";
+
+/// Writes logs to standard error. Standard output is reserved for MCP or for the result. If the calls of the adapter are
+/// traced, the author's spans become part of the traces, at every level of the log.
 ///
 /// `MCP_AQL_LOG`, or else `RUST_LOG`, sets the level, but [`QUOTING_TARGETS`] never log below
 /// warnings. A subscriber that the author has set is kept, without that limit.
-pub(super) fn to_stderr() {
+pub(super) fn to_stderr(adapter: &Adapter) {
+    let (filter, quoting) = (filter(), quoting());
+    let lines = lines();
+    let registry = tracing_subscriber::registry();
+    // Fails if the author has set a subscriber, which is then kept.
+    let _ = match trace_layer(adapter) {
+        Some(traces) => {
+            let lines = lines.with_filter(filter).with_filter(quoting).boxed();
+            set_global_default(registry.with(vec![lines, traces]))
+        }
+        None => set_global_default(registry.with(lines).with(filter).with(quoting)),
+    };
+}
+
+/// Formats the lines.
+fn lines() -> BoxedLayer {
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    match std::env::var(FORMAT_VARIABLE).unwrap_or_default().as_str() {
+        "json" => lines.fmt_fields(JsonLines).event_format(JsonLines).boxed(),
+        "" | "text" => lines.boxed(),
+        _ => {
+            problem(&format!("{FORMAT_VARIABLE} is not understood: write `text` or `json`"));
+            lines.boxed()
+        }
+    }
+}
+
+/// The lines that the environment asks for.
+fn filter() -> Targets {
     let wanted = ["MCP_AQL_LOG", "RUST_LOG"].into_iter().find_map(|name| {
         let value = std::env::var(name).ok().filter(|value| !value.is_empty())?;
         Some((name, value))
@@ -40,12 +77,12 @@ pub(super) fn to_stderr() {
             None
         }
     });
-    let filter = filter.or_else(|| DEFAULT_FILTER.parse().ok()).unwrap_or_default();
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
-    let quoting = Targets::new()
+    filter.or_else(|| DEFAULT_FILTER.parse().ok()).unwrap_or_default()
+}
+
+/// All lines except those that quote requests.
+fn quoting() -> Targets {
+    Targets::new()
         .with_default(LevelFilter::TRACE)
-        .with_targets(QUOTING_TARGETS.map(|target| (target, LevelFilter::WARN)));
-    let subscriber = tracing_subscriber::registry().with(lines).with(filter).with(quoting);
-    // Fails if the author has set a subscriber, which is then kept.
-    let _ = tracing::subscriber::set_global_default(subscriber);
+        .with_targets(QUOTING_TARGETS.map(|target| (target, LevelFilter::WARN)))
 }

@@ -35,12 +35,15 @@ mod docs;
 #[cfg_attr(not(feature = "http"), path = "without_http.rs")]
 mod http;
 mod introspect;
+mod json_log;
 mod log;
 mod prompt;
 mod render;
 mod request;
 #[cfg_attr(not(feature = "safety"), path = "without_safety.rs")]
 mod safety;
+#[cfg_attr(not(feature = "opentelemetry"), path = "without_telemetry.rs")]
+mod telemetry;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
@@ -298,7 +301,7 @@ async fn parse_and_run(adapter: &Adapter, args: Vec<OsString>) -> Result<Exit> {
 }
 
 async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) -> Result<Exit> {
-    log::to_stderr();
+    log::to_stderr(adapter);
     let configured;
     let adapter = match &options.config {
         Some(file) => {
@@ -333,6 +336,8 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
         }
         Some(Command::Completions { shell }) => completions(shell, parser),
     };
+    // The process may end without dropping the adapter.
+    adapter.flush_tracer().await;
     match exit {
         Err(Error::Usage(message)) => {
             render::problem(&message);

@@ -12,12 +12,12 @@ use super::config::ConfigSource;
 use super::parts::Parts;
 use super::rebuild::build_from;
 use super::{Adapter, Settings};
-use crate::audit::AuditSink;
-use crate::call_event::Observers;
+use crate::audit::{AuditObserver, AuditSink};
 use crate::clock::TimeSource;
 use crate::concurrency::Concurrency;
 use crate::execution::ExecutionOptions;
 use crate::extension::Extension;
+use crate::observers::Observers;
 use crate::operation::{
     DynamicOperation, Handler, Operation, OperationEntry, OperationSpec, Operations, StateMap,
 };
@@ -45,6 +45,7 @@ pub struct AdapterBuilder {
     profiles: Vec<EndpointProfile>,
     store: Option<Arc<dyn Store>>,
     pub(super) audit_sinks: Vec<Arc<dyn AuditSink>>,
+    pub(super) audit_observers: Vec<Arc<dyn AuditObserver>>,
     pub(super) observers: Observers,
     pub(super) settings: Settings,
     source: ConfigSource,
@@ -63,6 +64,7 @@ impl AdapterBuilder {
             profiles: vec![EndpointProfile::crude()],
             store: None,
             audit_sinks: Vec::new(),
+            audit_observers: Vec::new(),
             observers: Observers::default(),
             settings: Settings { extensions: available_extensions(), ..Settings::default() },
             source: ConfigSource::default(),
@@ -117,6 +119,12 @@ impl AdapterBuilder {
             |entry: &OperationEntry<S>| (entry.spec, Handler::of(Arc::clone(&receiver), entry));
         self.ready_operations.extend(entries.iter().map(handler));
         self
+    }
+
+    /// The adapter's name.
+    #[doc(hidden)]
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Adds a problem, which [`build`](Self::build) reports.
@@ -316,6 +324,7 @@ impl AdapterBuilder {
             profiles: self.profiles,
             store: self.store,
             audit_sinks: self.audit_sinks,
+            audit_observers: self.audit_observers,
             observers: self.observers,
             settings: self.settings,
         });

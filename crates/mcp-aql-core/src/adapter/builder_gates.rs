@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use super::AdapterBuilder;
 use crate::access::Access;
-use crate::audit::AuditSink;
+use crate::audit::{AuditObserver, AuditSink};
 use crate::call_event::CallEvent;
+use crate::call_tracer::CallTracer;
 use crate::gatekeeper::{self, Policy, Trust};
 
 impl AdapterBuilder {
@@ -114,6 +115,14 @@ impl AdapterBuilder {
     /// ```
     pub fn observe(mut self, observer: impl Fn(&CallEvent<'_>) + Send + Sync + 'static) -> Self {
         self.observers.add(observer);
+        self
+    }
+
+    /// Sets the tracer, which replaces an earlier one, and the observer of its metrics.
+    #[doc(hidden)]
+    pub fn tracer<T: CallTracer + AuditObserver>(mut self, tracer: Arc<T>) -> Self {
+        self.audit_observers = vec![Arc::clone(&tracer) as _];
+        self.observers.set_tracer(tracer);
         self
     }
 }

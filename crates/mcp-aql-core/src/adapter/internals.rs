@@ -3,6 +3,7 @@
 use http::Extensions;
 
 use super::{Adapter, Parts, Settings};
+use crate::call_tracer::CallTracer;
 use crate::introspection;
 use crate::operation::RegisteredOperation;
 use crate::principal::Principal;
@@ -44,6 +45,20 @@ impl Adapter {
     /// Whether both list the same operations, which is the case for principals that may call the same operations.
     pub fn lists_the_same(&self, other: &Self) -> bool {
         std::sync::Arc::ptr_eq(&self.catalog, &other.catalog)
+    }
+
+    /// The tracer of calls.
+    pub fn tracer(&self) -> Option<&dyn CallTracer> {
+        self.inner.pipeline.observers.tracer().map(|tracer| &**tracer)
+    }
+
+    /// Sends what the tracer has recorded, since the process may end.
+    pub async fn flush_tracer(&self) {
+        let Some(tracer) = self.inner.pipeline.observers.tracer().cloned() else { return };
+        // Flushing may block the thread, which may have to run the tasks that are traced.
+        if let Err(error) = tokio::task::spawn_blocking(move || tracer.flush()).await {
+            tracing::error!(%error, "cannot send the last spans and metrics");
+        }
     }
 
     /// The value that an extension has added.

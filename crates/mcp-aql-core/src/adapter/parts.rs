@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::settings::Settings;
-use crate::audit::AuditSink;
-use crate::call_event::Observers;
+use crate::audit::{AuditObserver, AuditSink};
+use crate::observers::Observers;
 use crate::operation::{Handler, OperationSpec, StateMap};
 use crate::router::EndpointProfile;
 use crate::store::Store;
@@ -24,6 +24,7 @@ pub struct Parts {
     /// The store; `None` selects a suitable one.
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) audit_sinks: Vec<Arc<dyn AuditSink>>,
+    pub(crate) audit_observers: Vec<Arc<dyn AuditObserver>>,
     pub(crate) observers: Observers,
     /// The settings of the builder.
     pub(crate) settings: Settings,

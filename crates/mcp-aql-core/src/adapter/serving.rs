@@ -58,5 +58,6 @@ impl Adapter {
     pub async fn end_sessions(&self) {
         self.inner.pipeline.services.session_ends.end_sessions();
         self.end_executions_of(EndScope::All).await;
+        self.flush_tracer().await;
     }
 }

@@ -25,7 +25,7 @@ impl CallLog {
         let span = tracing::info_span!(
             target: CALLS,
             "operation",
-            name = &*operation.name,
+            operation = &*operation.name,
             category = operation.spec.category.as_str(),
             session = scope.session.as_ref().map(|session| session.id().to_owned()),
             client_request_id = scope.client_request_id.as_deref(),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::Pipeline;
 use super::admit::AdmittedCall;
-use super::observe::Observed;
+use super::observe::{Observed, within_span};
 use super::run::record_usage;
 use super::validate::ValidCall;
 use crate::argument::Argument;
@@ -102,10 +102,12 @@ impl Pipeline {
         let concurrency = Arc::clone(&self.concurrency);
         let usage = self.usage.clone();
         let (observers, spec) = (self.observers.clone(), operation.spec);
+        let parent = observers.tracer().and_then(|tracer| tracer.active());
         let context = context.clone();
         Box::new(move |execution: ExecutionContext, begin: Begin| {
             let context = context.of_execution(execution.clone());
-            let observed = Observed::begin_execution(&observers, spec, execution.id(), &context);
+            let (id, parent) = (execution.id(), parent.as_ref());
+            let observed = Observed::begin_execution(&observers, spec, id, &context, parent);
             let call = Call {
                 arguments: valid.arguments.into_iter(),
                 context: context.clone(),
@@ -123,7 +125,8 @@ impl Pipeline {
                     };
                     Box::pin(work) as _
                 };
-                let outcome = concurrency.run(category, timeout, &context, start).await;
+                let run = std::pin::pin!(concurrency.run(category, timeout, &context, start));
+                let outcome = within_span(observed.as_ref(), run).await;
                 record_usage(usage.as_deref(), &context).await;
                 if let Some(observed) = observed {
                     observed.ended(&outcome);

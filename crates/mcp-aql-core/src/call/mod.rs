@@ -21,12 +21,12 @@ use std::sync::Arc;
 use mcp_aql_protocol::Limits;
 
 use crate::access::AccessRules;
-use crate::call_event::Observers;
 use crate::catalog::{Catalog, Views};
 use crate::concurrency::ConcurrencyLimit;
 use crate::execution::Executions;
 use crate::future::erased;
 use crate::gatekeeper::Gatekeeper;
+use crate::observers::Observers;
 use crate::operation::{CallScope, Context, Outcome, StateMap, UpstreamMemory, UsageRecorder};
 use crate::paging::CursorKey;
 use crate::request::{Arguments, OperationInput, Request};
@@ -35,6 +35,7 @@ use crate::router::Endpoint;
 use crate::services::Services;
 use crate::vocab::{ReplyForm, ReplyLimits};
 use call_log::CallLog;
+use observe::within_span;
 use reply::introspects;
 use run::record_usage;
 pub(crate) use scanned::Scanned;
@@ -100,7 +101,8 @@ impl Pipeline {
         let context = Context::of_call(scope, self.upstream.clone());
         let observed = self.observe(&input.operation, &context);
         let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
-        let outcome = self.call(input, endpoint, &context, limits).await;
+        let call = std::pin::pin!(self.call(input, endpoint, &context, limits));
+        let outcome = within_span(observed.as_ref(), call).await;
         let reply = self.reply(outcome, introspects, &context, form);
         if let Some(observed) = observed {
             observed.replied(&reply);
@@ -122,7 +124,7 @@ impl Pipeline {
             let log = CallLog::new(routed.operation, context.scope());
             let stages = std::pin::pin!(async {
                 self.permit(routed.operation, context.scope()).await?;
-                let valid = self.validate(routed)?;
+                let valid = self.validate(routed, context.scope())?;
                 self.admit_and_run(valid, context, limits).await
             });
             log.record(stages, context.scope()).await

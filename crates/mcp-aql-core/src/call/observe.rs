@@ -1,11 +1,18 @@
-//! Observe: passes calls and executions to the author's observers.
+//! Observe: passes calls and executions to the author's observers. Both run within the spans of the tracer, if the
+//! adapter has one.
 
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
 use std::time::Instant;
 
 use mcp_aql_protocol::ErrorCode;
 
 use super::Pipeline;
-use crate::call_event::{CallEvent, CallOutcome, Observers};
+use crate::call_event::{CallEvent, CallOutcome};
+use crate::call_origin::ActiveSpan;
+use crate::call_tracer::{CallSpan, CallStart};
+use crate::observers::Observers;
 use crate::operation::{Context, OperationSpec, Outcome};
 use crate::response::Reply;
 
@@ -13,6 +20,8 @@ use crate::response::Reply;
 /// was cancelled.
 pub(super) struct Observed {
     observers: Observers,
+    /// The span of the tracer, if the adapter has one.
+    span: Option<Box<dyn CallSpan>>,
     spec: Option<OperationSpec>,
     /// The id of the execution; `None` for a call.
     execution_id: Option<String>,
@@ -38,28 +47,48 @@ impl Observed {
         spec: impl FnOnce() -> Option<OperationSpec>,
         context: impl FnOnce() -> Context,
     ) -> Option<Self> {
-        (!observers.is_empty()).then(|| Self {
-            observers: observers.clone(),
-            spec: spec(),
-            execution_id: None,
-            context: context(),
-            started: Instant::now(),
-            outcome: CallOutcome::Cancelled,
-            code: None,
-            bytes: 0,
-        })
+        (!observers.is_empty()).then(|| Self::new(observers, spec(), context(), None))
     }
 
-    /// Begins to observe an execution with this context.
+    /// Begins to observe an execution with this context, which a call in the span `parent` has begun.
     pub(super) fn begin_execution(
         observers: &Observers,
         spec: OperationSpec,
         id: &str,
         context: &Context,
+        parent: Option<&ActiveSpan>,
     ) -> Option<Self> {
-        let mut observed = Self::begin(observers, || Some(spec), || context.clone())?;
-        observed.execution_id = Some(id.to_owned());
-        Some(observed)
+        (!observers.is_empty())
+            .then(|| Self::new(observers, Some(spec), context.clone(), Some((id, parent))))
+    }
+
+    fn new(
+        observers: &Observers,
+        spec: Option<OperationSpec>,
+        context: Context,
+        execution: Option<(&str, Option<&ActiveSpan>)>,
+    ) -> Self {
+        let (execution_id, parent) = execution.unzip();
+        let span = observers.tracer().map(|tracer| {
+            tracer.begin(&CallStart {
+                operation: spec.map(|spec| spec.name),
+                category: spec.map(|spec| spec.category),
+                execution_id,
+                parent: parent.flatten(),
+                scope: context.scope(),
+            })
+        });
+        Self {
+            observers: observers.clone(),
+            span,
+            spec,
+            execution_id: execution_id.map(str::to_owned),
+            context,
+            started: Instant::now(),
+            outcome: CallOutcome::Cancelled,
+            code: None,
+            bytes: 0,
+        }
     }
 
     /// Completes the event of a call with its reply.
@@ -84,7 +113,7 @@ impl Observed {
 impl Drop for Observed {
     fn drop(&mut self) {
         let scope = self.context.scope();
-        self.observers.tell(&CallEvent {
+        let event = CallEvent {
             operation: self.spec.map(|spec| spec.name),
             category: self.spec.map(|spec| spec.category),
             outcome: self.outcome,
@@ -94,6 +123,27 @@ impl Drop for Observed {
             reply_bytes: self.bytes,
             execution_id: self.execution_id.as_deref(),
             scope,
-        });
+        };
+        if let Some(span) = &self.span {
+            span.end(&event);
+        }
+        self.observers.notify(&event);
     }
+}
+
+/// Awaits the stages of a call within its span, if it has one. The stages are pinned by the caller, because a future
+/// that is moved takes its place twice.
+pub(super) async fn within_span<T>(
+    observed: Option<&Observed>,
+    mut stages: Pin<&mut impl Future<Output = T>>,
+) -> T {
+    let Some(span) = observed.and_then(|observed| observed.span.as_deref()) else {
+        return stages.await;
+    };
+    poll_fn(|context| {
+        let mut polled = Poll::Pending;
+        span.enter(&mut || polled = stages.as_mut().poll(context));
+        polled
+    })
+    .await
 }

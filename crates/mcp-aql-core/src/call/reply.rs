@@ -46,11 +46,16 @@ impl Pipeline {
     pub(crate) fn reply_to_unreadable(&self, error: OperationError, scope: &CallScope) -> Reply {
         let context = || Context::new(scope.clone());
         let observed = Observed::begin(&self.observers, || None, context);
-        let reply = self.failure(self.labelled(error, false, scope), ReplyForm::Plain);
+        let reply = self.unobserved_failure(error, scope);
         if let Some(observed) = observed {
             observed.replied(&reply);
         }
         reply
+    }
+
+    /// A failure that observers do not see.
+    pub(crate) fn unobserved_failure(&self, error: OperationError, scope: &CallScope) -> Reply {
+        self.failure(self.labelled(error, false, scope), ReplyForm::Plain)
     }
 
     /// The reply to a request that was not decoded.

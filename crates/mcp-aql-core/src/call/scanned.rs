@@ -3,7 +3,7 @@
 
 use super::Pipeline;
 use super::call_log::CallLog;
-use super::observe::Observed;
+use super::observe::{Observed, within_span};
 use super::reply::introspects;
 use super::validate::ValidCall;
 use crate::error::OperationError;
@@ -32,9 +32,11 @@ impl Pipeline {
         &self,
         sent: &IndexedArguments<'_>,
         endpoint: Endpoint,
+        scope: &CallScope,
     ) -> (Option<usize>, Scanned) {
         let operation = self.catalog.registry.find(sent.operation(), endpoint);
-        let valid = operation.and_then(|place| Some((place, self.validate_scanned(sent, place)?)));
+        let valid =
+            operation.and_then(|place| Some((place, self.validate_scanned(sent, place, scope)?)));
         let scanned = match valid {
             Some((place, valid)) => Scanned::Valid(place, valid),
             None => match sent.to_input(&self.settings.limits) {
@@ -47,7 +49,12 @@ impl Pipeline {
 
     /// Checks the parameters of a call. Returns `None` if one of them is invalid, or if a later stage needs the
     /// parameters as they were sent.
-    fn validate_scanned(&self, sent: &IndexedArguments<'_>, place: usize) -> Option<ValidParams> {
+    fn validate_scanned(
+        &self,
+        sent: &IndexedArguments<'_>,
+        place: usize,
+        scope: &CallScope,
+    ) -> Option<ValidParams> {
         let limits = &self.settings.limits;
         let operation = &self.catalog.registry.entries.get(place)?.operation;
         let lifecycle = operation.spec.lifecycle;
@@ -57,7 +64,8 @@ impl Pipeline {
             return None;
         }
         let whole = operation.needs_whole_arguments();
-        validate_indexed(operation, sent, &self.catalog.shapes, limits, whole)
+        let caller = scope.principal();
+        validate_indexed(operation, sent, &self.catalog.shapes, limits, (caller, whole))
     }
 
     /// Takes a request that must be parsed to its reply.
@@ -91,13 +99,16 @@ impl Pipeline {
         let observed =
             Observed::begin(&self.observers, || Some(operation.spec), || context.clone());
         let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
-        let log = CallLog::new(operation, context.scope());
         let call = ValidCall { operation, valid, credentials: Credentials::default(), sent: None };
-        let stages = std::pin::pin!(async {
-            self.permit(operation, context.scope()).await?;
-            self.admit_and_run(call, &context, limits).await
+        let logged = std::pin::pin!(async {
+            let log = CallLog::new(operation, context.scope());
+            let stages = std::pin::pin!(async {
+                self.permit(operation, context.scope()).await?;
+                self.admit_and_run(call, &context, limits).await
+            });
+            log.record(stages, context.scope()).await
         });
-        let outcome = log.record(stages, context.scope()).await;
+        let outcome = within_span(observed.as_ref(), logged).await;
         let reply = self.reply(outcome, introspects(operation.spec.name), &context, form);
         if let Some(observed) = observed {
             observed.replied(&reply);

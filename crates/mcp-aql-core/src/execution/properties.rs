@@ -88,6 +88,7 @@ impl World {
                 trust: TrustLevel::Untested,
                 time: time.clone(),
                 sinks: Vec::new(),
+                observers: Vec::new(),
             };
             let store: Arc<dyn crate::store::Store> = Arc::<MemoryStore>::clone(&store);
             let services = Arc::new(Services::new(store, time.clone(), audit));

@@ -33,6 +33,7 @@ fn process(store: &Arc<MemoryStore>, time: &TimeSource) -> Executions {
         trust: TrustLevel::Untested,
         time: time.clone(),
         sinks: Vec::new(),
+        observers: Vec::new(),
     };
     let store: Arc<dyn Store> = Arc::<MemoryStore>::clone(store);
     let services = Arc::new(Services::new(store, time.clone(), audit));

@@ -162,11 +162,12 @@ impl<'a> GateRequest<'a> {
         reason: Option<&str>,
         ids: AuditIds<'_>,
     ) {
-        if !audit.is_read() {
+        if !audit.is_used() {
             return;
         }
         let operation = self.operation;
-        let params = (self.danger() >= DangerLevel::Destructive || outcome == "denied")
+        let has_params = self.danger() >= DangerLevel::Destructive || outcome == "denied";
+        let params = (has_params && audit.is_read())
             .then(|| redacted(&operation.parameters, self.arguments, self.shapes));
         let entry = AuditEntry {
             event,

@@ -141,6 +141,16 @@ impl TokenIssuer {
         self.with(context, |account| count(&account.issued, self.per_minute, now, true))
     }
 
+    /// No longer counts a question that the client could not ask. A token is counted in its place.
+    pub(super) fn uncount_question(&self, context: &Context) {
+        self.with(context, |account| lock(&account.issued).pop_back());
+    }
+
+    /// The number of the confirmations that are valid, which changes when all are revoked.
+    pub(super) fn generation(&self) -> u64 {
+        self.id.load(Ordering::Relaxed)
+    }
+
     /// Rejects a caller that has failed too often.
     pub(super) fn may_fail(&self, context: &Context) -> Result<(), OperationError> {
         let now = self.services.time.now();
@@ -302,7 +312,13 @@ mod tests {
         // REQ-SES-02, REQ-TOK-12
         let store = Arc::new(Hooked::<LateWrites>::default());
         let (adapter, time) = ("garden".to_owned(), TimeSource::default());
-        let audit = Audit { adapter, trust: TrustLevel::Validated, time, sinks: Vec::new() };
+        let audit = Audit {
+            adapter,
+            trust: TrustLevel::Validated,
+            time,
+            sinks: Vec::new(),
+            observers: Vec::new(),
+        };
         let services = Services::new(Arc::clone(&store) as _, TimeSource::default(), audit);
         let services = Arc::new(services);
         let tokens = TokenStore::new(Arc::clone(&services), TimeDelta::zero());

@@ -760,6 +760,7 @@ fn headers_of_a_limit_block_what_it_counts() {
             trust: crate::TrustLevel::Untested,
             time: TimeSource::default(),
             sinks: Vec::new(),
+            observers: Vec::new(),
         };
         let store = Arc::new(MemoryStore::default());
         Arc::new(crate::services::Services::new(store, TimeSource::default(), audit))
@@ -811,6 +812,7 @@ fn limits_that_a_start_forgets_are_warned_of() {
             trust: crate::TrustLevel::default(),
             time: TimeSource::default(),
             sinks: Vec::new(),
+            observers: Vec::new(),
         };
         let services = crate::services::Services::new(store, TimeSource::default(), audit);
         Limiter::new(&limits, [], Arc::new(services)).forgotten_limits()

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use http::Extensions;
 
 use super::{Advance, Cancellation, ExecutionContext};
+use crate::call_origin::CallOrigin;
 use crate::elicitation::Elicitation;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
@@ -80,6 +81,8 @@ pub struct CallScope {
     /// Values of the transport or the embedding program, which [`Context::extension`] returns, one of each type. Over
     /// HTTP these are the extensions of the request.
     pub extensions: Extensions,
+    /// The request that the call belongs to, if the adapter traces its calls.
+    pub origin: Option<Arc<CallOrigin>>,
 }
 
 impl CallScope {
@@ -143,15 +146,7 @@ impl Context {
 
     /// The context of this call in the background as an execution. Its caller no longer waits.
     pub(crate) fn of_execution(&self, execution: ExecutionContext) -> Self {
-        let CallScope { session, client_request_id, request_bytes, extensions, .. } =
-            self.scope().clone();
-        let scope = CallScope {
-            session,
-            client_request_id,
-            request_bytes,
-            extensions,
-            ..CallScope::default()
-        };
+        let scope = CallScope { cancellation: None, progress: None, ..self.scope().clone() };
         Self::with(self.operation, scope, Some(execution), self.call.upstream.clone())
     }
 

@@ -22,8 +22,8 @@ pub struct Reply {
     /// Whether `text` is a JSON string that contains the object. Only a transport that asked for it receives this form.
     #[doc(hidden)]
     pub is_quoted: bool,
-    /// The question that the client gets instead of the text.
-    #[doc(hidden)]
+    /// The question that the client gets instead of the text, if the call could be
+    /// [repeated](crate::transport::Elicitation::Repeating) with an answer.
     pub question: Option<Box<UserQuestion>>,
 }
 

@@ -80,6 +80,7 @@ fn process(
         trust: TrustLevel::Untested,
         time: time.clone(),
         sinks: Vec::new(),
+        observers: Vec::new(),
     };
     let settings = SafetyLoop::new()
         .max_autonomous_steps(4)
@@ -774,6 +775,7 @@ fn audited(settings: &SafetyLoop, recent: &RecentAudit) -> Arc<SafetyCore> {
         trust: TrustLevel::Untested,
         time: time.clone(),
         sinks: vec![Arc::new(recent.clone())],
+        observers: Vec::new(),
     };
     let services = Services::new(Arc::new(MemoryStore::default()), time, audit);
     Arc::new(SafetyCore::new(settings, rules, recent.clone(), Arc::new(services)))
@@ -918,6 +920,7 @@ async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usi
         trust: TrustLevel::Untested,
         time: time.clone(),
         sinks: Vec::new(),
+        observers: Vec::new(),
     };
     let services = Arc::new(Services::new(store, time.clone(), audit));
     let core = Arc::new(SafetyCore::new(&settings, rules, recent, services));

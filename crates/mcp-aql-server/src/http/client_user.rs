@@ -1,18 +1,32 @@
 //! Asks the user of a client through rmcp.
 
+use std::sync::Arc;
+
 use mcp_aql_core::future::{BoxFuture, erased};
-use mcp_aql_core::transport::{AskUser, UserAnswer};
+use mcp_aql_core::transport::{AskUser, Elicitation, UserAnswer};
 use rmcp::RoleServer;
 use rmcp::model::{
     CancelledNotificationParam, ClientResult, ElicitRequest, ElicitationAction, RequestId,
     ServerRequest,
 };
-use rmcp::service::{Peer, PeerRequestOptions};
+use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
 
+use crate::connection::Connection;
 use crate::elicitation::form;
 
 /// The user of the client of a session.
-pub(super) struct ClientUser(pub(super) Peer<RoleServer>);
+pub(super) struct ClientUser(Peer<RoleServer>);
+
+impl ClientUser {
+    /// How the user of this connection can be asked.
+    pub(super) fn of(
+        connection: &Connection,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<Elicitation> {
+        let asks = connection.takes_questions();
+        asks.then(|| Elicitation::Waiting(Arc::new(Self(context.peer.clone()))))
+    }
+}
 
 impl AskUser for ClientUser {
     fn ask(&self, question: String) -> BoxFuture<'_, Option<UserAnswer>> {
@@ -57,9 +71,13 @@ impl Drop for OpenQuestion<'_> {
         let peer = self.peer.clone();
         let reason = "no answer is needed any more".to_owned();
         let params = CancelledNotificationParam::new(Some(id), Some(reason));
-        tokio::spawn(async move {
-            // A client that is gone needs no notification.
-            let _ = peer.notify_cancelled(params).await;
-        });
+        // Without a runtime the connection ends as well.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                if let Err(error) = peer.notify_cancelled(params).await {
+                    tracing::debug!(%error, "the client is gone");
+                }
+            });
+        }
     }
 }

@@ -7,45 +7,39 @@
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::Duration;
 
-use axum::body::{Body, Bytes};
 use axum::extract::Request;
-use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use axum::response::{IntoResponse as _, Response};
-use futures_util::{FutureExt as _, Stream};
-use mcp_aql_core::future::{BoxFuture, erased};
+use axum::response::Response;
+use futures_util::FutureExt as _;
+use mcp_aql_core::call_origin::CallOrigin;
+use mcp_aql_core::future::erased;
 use mcp_aql_core::operation::{CallScope, Cancellation};
 use mcp_aql_core::principal::Principal;
 use mcp_aql_core::transport::Extensions;
-use tokio::time::{Interval, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::authentication::Challenge;
+use super::direct_reply::{CancelOnDrop, PendingReply, respond};
 use super::options::ENDPOINT_PATH;
 use super::original_message::OriginalMessage;
+use super::request_origin::describe_traced;
 use super::sessions::{OpenSession, SessionCall, Sessions};
 use crate::batch_budget::BatchBudget;
 use crate::connection::Connection;
+use crate::elicitation;
 use crate::mcp_version::{MCP_VERSIONS, NEWEST, WITH_BATCHES, has_handshake};
 use crate::request_meta::RequestMeta;
 use crate::server::{Server, ServerState};
 use crate::service::{SentArguments, ToolArguments};
 use crate::wire::{Message, canonical_id, decode};
 
-/// The time after which a reply is sent as an event stream with keep-alive comments. Proxies may
-/// close a connection without traffic.
-const EVENT_STREAM_DELAY: Duration = Duration::from_secs(2);
-/// The interval between keep-alive comments.
-const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
-
-const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+/// The header with the id of a session.
+pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
-const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// Answers plain calls.
 pub(super) struct DirectCalls {
@@ -64,14 +58,6 @@ pub(super) enum PlainForm {
     Alone(HeaderValue),
     /// A request of a session, as in earlier versions.
     Of(Arc<OpenSession>),
-}
-
-/// A running call.
-struct PendingReply {
-    /// The reply as a JSON-RPC message, or `None` if the client has cancelled the request.
-    reply: BoxFuture<'static, Option<Vec<u8>>>,
-    /// Cancels the call when the client is gone.
-    _cancels: CancelOnDrop,
 }
 
 impl DirectCalls {
@@ -165,7 +151,9 @@ impl DirectCalls {
     ) -> Option<impl Future<Output = Response> + Send + use<>> {
         let Message::Call(call) = decode(body) else { return None };
         let tool = self.server.tools().index(&call.name)?;
+        describe_traced(self.server.service(), extensions, call.id, &call.name);
         let meta = RequestMeta::read(call.meta)?;
+        let elicitation = elicitation::of_call(&call, &meta).ok()?;
         let mut arguments = match call.index {
             Some(index) => SentArguments::Indexed(index).into(),
             None => ToolArguments::read(call.arguments, self.server.limits()).ok()?,
@@ -174,21 +162,23 @@ impl DirectCalls {
         if room.is_none() {
             arguments = arguments.for_quoted_reply();
         }
-        if meta.progress_token(&arguments).is_some() {
+        let modern = matches!(form, PlainForm::Alone(_));
+        let operation = arguments.operation();
+        let is_task = call.task.is_some()
+            || self.server.task_protocol(None, &meta, modern, operation).is_some();
+        if is_task || meta.progress_token(&arguments).is_some() {
             return None;
         }
         let missing = self.server.service().missing_scope(&arguments, extensions);
         // A call that is refused for its scope changes nothing either.
         let reads = missing.is_some() || self.server.service().is_read(&arguments);
         let challenge = extensions.get::<Challenge>().cloned().zip(missing);
-        let room = room.cloned();
+        let (id, room) = (call.id.into(), room.cloned());
         let work = match form {
             PlainForm::Alone(name) => {
                 let fits = *name == *call.name && is_newest(&meta);
-                let id = call.id.into();
                 fits.then(|| {
                     let extensions = take_extensions(extensions);
-                    let elicitation = call.answers.elicitation(&meta);
                     let scope = CallScope { extensions, elicitation, ..CallScope::default() };
                     self.alone(DecodedCall { tool, arguments, meta, id, room, scope }, reads)
                 })?
@@ -198,10 +188,9 @@ impl DirectCalls {
             PlainForm::Of(session) => {
                 let connection = session.connection()?;
                 // Only rmcp can send a question to the client.
-                let asks =
-                    connection.takes_questions() && self.server.service().may_ask(&arguments);
+                let asks = connection.takes_questions()
+                    && self.server.service().may_need_confirmation(&arguments);
                 let fits = reads && !asks && meta.protocol_version().is_none();
-                let id = call.id.into();
                 fits.then(|| {
                     let extensions = take_extensions(extensions);
                     let scope = CallScope { extensions, ..CallScope::default() };
@@ -210,13 +199,7 @@ impl DirectCalls {
                 })?
             }
         };
-        Some(async move {
-            let response = respond(work).await;
-            match challenge {
-                Some((challenge, scope)) => challenge.insufficient_scope(response, &scope),
-                None => response,
-            }
-        })
+        Some(respond(work, challenge))
     }
 
     fn alone(&self, call: DecodedCall<'_>, reads: bool) -> PendingReply {
@@ -277,11 +260,15 @@ impl DecodedCall<'_> {
         cancellation: Cancellation,
         modern: bool,
     ) -> impl Future<Output = Vec<u8>> + Send + use<> {
-        let Self { tool, arguments, meta, id, room, scope } = self;
-        let scope = CallScope { cancellation: Some(cancellation), ..scope };
+        let Self { tool, arguments, meta, id, room, mut scope } = self;
+        let caller = room.as_ref().and_then(|_| scope.principal().cloned());
+        let tracer = server.service().tracer();
+        let origin = tracer.and_then(|_| scope.extensions.remove::<CallOrigin>());
+        let scope =
+            CallScope { cancellation: Some(cancellation), origin: origin.map(Arc::new), ..scope };
         let mut work = server.call(tool, arguments, &meta, scope);
         async move {
-            let answer = server.within(room.as_ref(), Pin::new(&mut work)).await;
+            let answer = server.within(room.as_ref(), caller.as_ref(), Pin::new(&mut work)).await;
             let length = answer.as_ref().map_or(0, |reply| reply.text.len());
             let mut message = Vec::with_capacity(length + length / 4 + 128);
             server.write_answer(&mut message, &id, &answer, modern);
@@ -297,17 +284,6 @@ fn take_extensions(extensions: &mut Extensions) -> Extensions {
     std::mem::take(extensions)
 }
 
-/// Cancels a call when it is dropped.
-struct CancelOnDrop(Cancellation);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        if !self.0.is_unused() {
-            self.0.cancel();
-        }
-    }
-}
-
 /// Awaits a call, and cancels it when the server stops.
 async fn until_stopped<T>(
     stop: Arc<CancellationToken>,
@@ -321,51 +297,6 @@ async fn until_stopped<T>(
         () = stop.cancelled() => cancellation.cancel(),
     }
     work.await
-}
-
-/// Waits for a reply, and switches to events if it takes long.
-async fn respond(mut work: PendingReply) -> Response {
-    match tokio::time::timeout(EVENT_STREAM_DELAY, &mut work.reply).await {
-        Ok(Some(reply)) => ([(CONTENT_TYPE, "application/json")], reply).into_response(),
-        Ok(None) => events(Body::empty()),
-        Err(_late) => events(Body::from_stream(KeepAliveEvents {
-            work: Some(work),
-            pulse: interval(KEEP_ALIVE_INTERVAL),
-        })),
-    }
-}
-
-pub(super) fn events(body: Body) -> Response {
-    let headers = [
-        (CONTENT_TYPE, "text/event-stream"),
-        (CACHE_CONTROL, "no-cache"),
-        // Disables buffering by proxies, which would hold back the keep-alive comments.
-        (BUFFERING, "no"),
-    ];
-    (headers, body).into_response()
-}
-
-/// A stream of keep-alive comments that ends with the reply.
-struct KeepAliveEvents {
-    work: Option<PendingReply>,
-    pulse: Interval,
-}
-
-impl Stream for KeepAliveEvents {
-    type Item = Result<Bytes, std::convert::Infallible>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Some(work) = &mut self.work else { return Poll::Ready(None) };
-        if let Poll::Ready(reply) = work.reply.poll_unpin(context) {
-            self.work = None;
-            let event = reply.map(|reply| {
-                // The message has no line breaks.
-                Ok(Bytes::from([b"data: ".as_slice(), &reply, b"\n\n"].concat()))
-            });
-            return Poll::Ready(event);
-        }
-        self.pulse.poll_tick(context).map(|_| Some(Ok(Bytes::from_static(b":\n\n"))))
-    }
 }
 
 /// Whether a request carries everything that MCP 2026-07-28 requires.

@@ -5,19 +5,25 @@ mod authentication;
 mod body;
 mod client_user;
 mod connections;
+mod current_request;
 #[cfg(unix)]
 mod descriptor_limit;
 #[cfg(not(unix))]
 #[path = "without_descriptor_limit.rs"]
 mod descriptor_limit;
 mod direct;
+mod direct_reply;
 mod listener;
 mod long_id;
 mod options;
 mod original_message;
 mod replay;
+mod request_origin;
+mod rmcp_context;
 mod rmcp_server;
 mod sessions;
+mod task_answers;
+mod task_routing;
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -184,7 +190,9 @@ async fn listen(
     let options = options.configured(adapter)?;
     options.check(listener.local_addr()?.ip())?;
     let _services = adapter.start_services().await?;
-    serve(AdapterTools::new(adapter), listener, options, stop).await
+    let served = serve(AdapterTools::new(adapter), listener, options, stop).await;
+    adapter.flush_tracer().await;
+    served
 }
 
 /// Serves tools over streamable HTTP at `/mcp` until `stop` completes.

@@ -11,10 +11,11 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::connection::Connection;
-use crate::mcp_version::{MCP_VERSIONS, has_handshake, negotiate};
+use crate::mcp_version::{MCP_VERSIONS, WITH_TASKS, has_handshake, negotiate};
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::service::ServerDescription;
+use crate::task_source::{TASKS_EXTENSION, TaskSource, tasks_capability};
 
 /// MCP's error code for a version that the server does not support.
 const UNSUPPORTED_VERSION: i32 = -32022;
@@ -24,6 +25,8 @@ const UNSUPPORTED_VERSION: i32 = -32022;
 pub(super) struct Lifecycle {
     /// The client has sent `initialize`, so its requests need not name a version.
     pub(super) has_handshake: bool,
+    /// The version that `initialize` negotiated.
+    pub(super) version: Option<&'static str>,
 }
 
 /// A request that may be answered.
@@ -51,7 +54,7 @@ struct InitializeParams<'a> {
 #[serde(rename_all = "camelCase")]
 struct InitializeResult<'a> {
     protocol_version: &'static str,
-    capabilities: Value,
+    capabilities: Map<String, Value>,
     server_info: ServerInfo<'a>,
     instructions: &'a str,
 }
@@ -62,7 +65,7 @@ struct InitializeResult<'a> {
 struct DiscoverResult<'a> {
     result_type: &'static str,
     supported_versions: [&'static str; 5],
-    capabilities: Value,
+    capabilities: Map<String, Value>,
     instructions: &'a str,
     ttl_ms: u64,
     cache_scope: &'static str,
@@ -130,6 +133,7 @@ impl Lifecycle {
         params: Option<&RawValue>,
         connection: &Connection,
         description: &ServerDescription,
+        tasks: Option<&dyn TaskSource>,
     ) -> Result<String, RpcError> {
         let params = serde_json::from_str::<InitializeParams<'_>>(params.map_or("", RawValue::get));
         let Ok(InitializeParams { protocol_version, capabilities: of_client, .. }) = params else {
@@ -141,10 +145,13 @@ impl Lifecycle {
         };
         self.has_handshake = true;
         let protocol_version = negotiate(&protocol_version);
-        connection.negotiated(protocol_version, &of_client);
+        connection.negotiated(protocol_version, &of_client, tasks);
+        self.version = Some(protocol_version);
+        let tasks = tasks.filter(|_| protocol_version == WITH_TASKS);
+        let tasks = tasks.map(|source| ("tasks", tasks_capability(source)));
         let result = InitializeResult {
             protocol_version,
-            capabilities: capabilities(),
+            capabilities: capabilities(tasks),
             server_info: ServerInfo::new(description),
             instructions: &description.instructions,
         };
@@ -154,11 +161,12 @@ impl Lifecycle {
 }
 
 /// Answers `server/discover` with JSON.
-pub(super) fn discover(description: &ServerDescription) -> String {
+pub(super) fn discover(description: &ServerDescription, tasks: Option<&dyn TaskSource>) -> String {
+    let extensions = tasks.map(|_| ("extensions", json!({ TASKS_EXTENSION: {} })));
     let result = DiscoverResult {
         result_type: "complete",
         supported_versions: MCP_VERSIONS,
-        capabilities: capabilities(),
+        capabilities: capabilities(extensions),
         instructions: &description.instructions,
         ttl_ms: 0,
         cache_scope: "private",
@@ -168,9 +176,11 @@ pub(super) fn discover(description: &ServerDescription) -> String {
     serde_json::to_string(&result).unwrap_or_default()
 }
 
-/// The capabilities of the server: it has tools, and no prompts, resources or completions.
-fn capabilities() -> Value {
-    json!({ "tools": {} })
+/// The capabilities of the server: it has tools, and no prompts, resources or completions. `tasks` is a further one, if
+/// calls start executions.
+fn capabilities(tasks: Option<(&str, Value)>) -> Map<String, Value> {
+    let all = [("tools", json!({}))].into_iter().chain(tasks);
+    all.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn unsupported(version: Option<&str>) -> RpcError {
@@ -201,7 +211,8 @@ mod tests {
         let params = r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{}}"#;
         let params = RawValue::from_string(params.to_owned()).unwrap();
         let connection = Connection::default();
-        let result = lifecycle.initialize(Some(&params), &connection, &description()).unwrap();
+        let result = lifecycle.initialize(Some(&params), &connection, &description(), None);
+        let result = result.unwrap();
         assert!(result.starts_with(r#"{"protocolVersion":"2025-06-18","#), "{result}");
         lifecycle
     }
@@ -243,8 +254,8 @@ mod tests {
             let mut lifecycle = Lifecycle::default();
             let params = params.map(|params| RawValue::from_string(params.to_owned()).unwrap());
             let connection = Connection::default();
-            let error =
-                lifecycle.initialize(params.as_deref(), &connection, &description()).unwrap_err();
+            let result = lifecycle.initialize(params.as_deref(), &connection, &description(), None);
+            let error = result.unwrap_err();
             assert_eq!(error.code, -32602);
             assert!(!lifecycle.has_handshake);
         }

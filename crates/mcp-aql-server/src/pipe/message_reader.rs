@@ -1,31 +1,26 @@
 //! Reads the messages of a stream and starts its calls.
 
 use std::borrow::Cow;
-use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture;
-use mcp_aql_core::future::erased;
-use mcp_aql_core::operation::{CallScope, Cancellation};
+use mcp_aql_core::operation::Cancellation;
 use mcp_aql_core::request::too_large;
-use mcp_aql_core::transport::Elicitation;
 use serde_json::value::RawValue;
 
 use super::Input;
 use super::answer_target::{AnswerTarget, BatchAnswers};
-use super::brief_operations::{BriefOperations, OperationPace};
-use super::lifecycle::{Lifecycle, discover};
-use super::message_wait::MessageWait;
+use super::brief_operations::BriefOperations;
+use super::lifecycle::{Admitted, Lifecycle, discover};
+use super::message_wait::{MessageWait, beside};
 use super::questions::ClientUser;
 use crate::calls::Calls;
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::server::Server;
-use crate::service::{SentArguments, ToolArguments, ToolWork};
+use crate::tasks::is_task_method;
 use crate::wire::{
     Fault, LONG_BATCH, Line, Lines, MAX_BATCH_MESSAGES, MalformedCall, Message, OtherRequest,
     Outbox, REPEATED_MEMBER, Refusal, ToolCall, batch_ids, canonical_id, decode, fail_with,
@@ -36,49 +31,28 @@ use crate::wire::{
 const MALFORMED_PARAMS: &str =
     "'params' is an object whose '_meta' is an object, and neither repeats a member";
 
-/// Awaits a future, and polls the writer before it each time.
-async fn beside<T>(
-    mut writer: Pin<&mut impl FusedFuture<Output = ()>>,
-    future: impl Future<Output = T>,
-) -> T {
-    let mut future = pin!(future);
-    poll_fn(|context| {
-        if !writer.is_terminated() {
-            let _ = writer.as_mut().poll(context);
-        }
-        future.as_mut().poll(context)
-    })
-    .await
-}
-
-/// A call that has not returned yet.
-struct RunningCall {
-    /// The request's id, in its original spelling.
-    id: Arc<str>,
-    work: ToolWork,
-    /// The pace of the operation and the time to read the message, if the call is to be measured.
-    measured: Option<(OperationPace, Duration)>,
-    cancellation: Cancellation,
-    /// Whether the call follows MCP 2026-07-28.
-    modern: bool,
+impl Drop for MessageReader {
+    fn drop(&mut self) {
+        self.user.leave();
+    }
 }
 
 /// Reads lines, answers requests and starts calls.
 pub(super) struct MessageReader {
-    server: Arc<Server>,
-    outbox: Outbox,
-    calls: Arc<Calls>,
-    operations: BriefOperations,
+    pub(super) server: Arc<Server>,
+    pub(super) outbox: Outbox,
+    pub(super) calls: Arc<Calls>,
+    pub(super) operations: BriefOperations,
     /// The cancellation of a call that has returned.
-    unused_cancellation: Option<Cancellation>,
+    pub(super) unused_cancellation: Option<Cancellation>,
     /// The start of the message that is being handled.
-    message_started: Instant,
+    pub(super) message_started: Instant,
     /// When the call of the last message returned, if the next message is read right after it.
-    returned: Option<Instant>,
+    pub(super) returned: Option<Instant>,
     /// Whether to let other tasks run before the next message is read.
-    yields: bool,
-    lifecycle: Lifecycle,
-    user: Arc<ClientUser>,
+    pub(super) yields: bool,
+    pub(super) lifecycle: Lifecycle,
+    pub(super) user: Arc<ClientUser>,
 }
 
 impl MessageReader {
@@ -178,7 +152,7 @@ impl MessageReader {
     /// Handles the messages of a batch concurrently. Their answers are sent together.
     fn take_batch(&mut self, messages: &[&RawValue]) {
         if messages.len() > MAX_BATCH_MESSAGES {
-            return self.fail(None, -32600, LONG_BATCH, &self.line());
+            return self.push(&self.line(), |line| fail_with(line, None, -32600, LONG_BATCH));
         }
         let answers = BatchAnswers::new(self.outbox.clone(), self.server.batch_budget());
         let answers = AnswerTarget::Batch(Arc::new(answers));
@@ -190,9 +164,15 @@ impl MessageReader {
     fn take_one(&mut self, message: Message<'_>, answers: &AnswerTarget) {
         match message {
             Message::Call(call) => match self.admit_call(&call) {
-                Ok((meta, modern)) => self.call(call, meta, modern, answers),
+                Ok((meta, modern)) => match self.task_protocol(&call, &meta, modern, answers) {
+                    Some(protocol) => self.call_with_tasks(protocol, &call, meta, answers),
+                    None => self.call(call, meta, modern, answers),
+                },
                 Err(error) => self.error(Some(call.id), &error, answers),
             },
+            Message::Request(request) if is_task_method(&request.method) => {
+                self.take_task_request(&request, answers);
+            }
             Message::Request(request) => {
                 let server = Arc::clone(&self.server);
                 match self.result(&server, &request, answers) {
@@ -233,6 +213,17 @@ impl MessageReader {
         Ok((meta, admitted.modern))
     }
 
+    /// Returns the `_meta` of a request other than a call, and how it is answered.
+    pub(super) fn admit_request(
+        &self,
+        request: &OtherRequest<'_>,
+    ) -> Result<(RequestMeta, Admitted), RpcError> {
+        let meta = request.meta().ok().and_then(RequestMeta::read);
+        let meta = meta.ok_or_else(|| RpcError::new(-32602, MALFORMED_PARAMS))?;
+        let admitted = self.lifecycle.admit(&request.method, &meta)?;
+        Ok((meta, admitted))
+    }
+
     /// Returns the result of a request other than a call, as JSON.
     fn result<'a>(
         &mut self,
@@ -243,142 +234,20 @@ impl MessageReader {
         let method = &*request.method;
         if method == "initialize" {
             let (connection, description) = (server.connection(), server.description());
-            let result = self.lifecycle.initialize(request.params, connection, description)?;
+            let tasks = server.service().tasks();
+            let result =
+                self.lifecycle.initialize(request.params, connection, description, tasks)?;
             return Ok(result.into());
         }
-        let meta = request.meta().ok().and_then(RequestMeta::read);
-        let meta = meta.ok_or_else(|| RpcError::new(-32602, MALFORMED_PARAMS))?;
-        let admitted = self.lifecycle.admit(method, &meta)?;
+        let (_, admitted) = self.admit_request(request)?;
         match method {
             "ping" if admitted.legacy => Ok("{}".into()),
-            "server/discover" if !admitted.legacy => Ok(discover(server.description()).into()),
+            "server/discover" if !admitted.legacy => {
+                Ok(discover(server.description(), server.service().tasks()).into())
+            }
             "tools/list" => server.listed(admitted.modern, answers.room()).map(Cow::Borrowed),
             _ => Err(RpcError::new(-32601, method.to_owned())),
         }
-    }
-
-    /// Runs a call of a brief operation, or starts it as a task. Its answer is sent when it is complete.
-    fn call(
-        &mut self,
-        mut call: ToolCall<'_>,
-        meta: RequestMeta,
-        modern: bool,
-        answers: &AnswerTarget,
-    ) {
-        let Some(tool) = self.server.tools().index(&call.name) else {
-            let unknown = self.server.service().unknown_tool(&call.name);
-            return self.error(Some(call.id), &unknown, answers);
-        };
-        let cancellation = self.unused_cancellation();
-        let elicitation = match modern {
-            true => call.answers.elicitation(&meta),
-            false => self.elicitation(),
-        };
-        let scope = CallScope { elicitation, ..cancellation.clone().into() };
-        let indexed = call.index.take().filter(|_| answers.room().is_none());
-        let mut work = match indexed.map(|index| SentArguments::Indexed(index).into()) {
-            Some(arguments) if meta.progress_token(&arguments).is_none() => {
-                self.server.call(tool, arguments.for_quoted_reply(), &meta, scope)
-            }
-            _ => self.later(tool, call.arguments, meta, scope, answers),
-        };
-        let pace = work.operation.map(|operation| self.operations.pace(operation));
-        let started = Instant::now();
-        let reading = started - self.message_started;
-        // A call that blocks its thread also blocks the writer. The answers of running calls must not wait for it.
-        let is_alone = self.outbox.running() == 0;
-        if let Some(pace) = pace.as_ref().filter(|pace| is_alone && pace.is_brief()) {
-            // A call that must wait is polled again by its task, which then is the one to be woken.
-            let mut context = Context::from_waker(Waker::noop());
-            let polled = work.poll_unpin(&mut context);
-            let returned = Instant::now();
-            pace.record(returned - started, reading);
-            self.returned = Some(returned);
-            if let Poll::Ready(answer) = polled {
-                self.unused_cancellation = Some(cancellation);
-                return self.push(answers, |line| {
-                    self.server.write_answer(line, call.id, &answer, modern);
-                });
-            }
-        }
-        // A call only runs here after the running ones have returned, which may need this thread.
-        self.yields |= !is_alone && pace.as_ref().is_some_and(OperationPace::is_brief);
-        let measured = pace.filter(OperationPace::count_task).map(|pace| (pace, reading));
-        // The next call of an operation whose call is measured may already be brief.
-        self.yields |= measured.is_some();
-        let call = RunningCall { id: call.id.into(), work, measured, cancellation, modern };
-        self.spawn(call, answers);
-    }
-
-    /// How the client's user can be asked, for a client that has sent `initialize`.
-    fn elicitation(&self) -> Option<Elicitation> {
-        let user = self.server.connection().takes_questions().then(|| Arc::clone(&self.user));
-        user.map(|user| Elicitation::Waiting(user))
-    }
-
-    /// Returns the cancellation of the last call if that has returned at once and nothing refers to it, or else a new
-    /// one.
-    fn unused_cancellation(&mut self) -> Cancellation {
-        let last = self.unused_cancellation.take();
-        last.and_then(|mut last| last.is_unused().then_some(last)).unwrap_or_default()
-    }
-
-    /// The work of a call whose arguments the first poll reads, since parsing takes long for a large request.
-    fn later(
-        &self,
-        tool: usize,
-        arguments: Option<&str>,
-        meta: RequestMeta,
-        scope: CallScope,
-        answers: &AnswerTarget,
-    ) -> ToolWork {
-        let (server, outbox) = (Arc::clone(&self.server), self.outbox.clone());
-        let arguments: Option<Box<str>> = arguments.map(Box::from);
-        let room = answers.room().cloned();
-        let work = erased(async move {
-            let arguments = ToolArguments::read(arguments.as_deref(), server.limits());
-            let arguments = match room {
-                // The answers to a batch share a limit, which the plain form counts towards.
-                Some(_) => arguments,
-                None => arguments.map(ToolArguments::for_quoted_reply),
-            };
-            let work = pin!(server.reply(tool, arguments, &meta, &outbox, scope));
-            server.within(room.as_ref(), work).await
-        });
-        work.into()
-    }
-
-    /// Runs a call as a task, which the client can cancel.
-    fn spawn(&self, call: RunningCall, answers: &AnswerTarget) {
-        let RunningCall { id, mut work, mut measured, cancellation, modern } = call;
-        let key = match canonical_id(&id) {
-            Cow::Borrowed(_) => Arc::clone(&id),
-            Cow::Owned(key) => key.into(),
-        };
-        let number = self.calls.begin(&key, cancellation.clone());
-        let expected = self.outbox.expect_one();
-        let (server, calls) = (Arc::clone(&self.server), Arc::clone(&self.calls));
-        let answers = answers.clone();
-        tokio::spawn(async move {
-            let work = poll_fn(|context| match measured.take() {
-                Some((pace, reading)) => {
-                    let started = Instant::now();
-                    let polled = work.poll_unpin(context);
-                    pace.record(started.elapsed(), reading);
-                    polled
-                }
-                None => work.poll_unpin(context),
-            });
-            let answer = work.await;
-            if calls.end(&key, number) {
-                let pushed = answers.push(expected, |line| {
-                    server.write_answer(line, &id, &answer, modern);
-                });
-                if let Err(error) = pushed {
-                    tracing::debug!(%error, "an answer was not sent: the client is gone");
-                }
-            }
-        });
     }
 
     fn refuse(&self, refusal: Refusal, answers: &AnswerTarget) {
@@ -388,7 +257,7 @@ impl MessageReader {
         if id.is_none() && !matches!(fault, Fault::Form) {
             return tracing::debug!(?fault, "a message without an id is not answered");
         }
-        match (self.server.refuse_message(fault), id) {
+        match (self.server.refuse_message(fault, None), id) {
             (Err(error), id) => self.error(id.as_deref(), &error, answers),
             (answer, Some(id)) => {
                 let modern = !self.lifecycle.has_handshake;
@@ -398,15 +267,11 @@ impl MessageReader {
         }
     }
 
-    fn error(&self, id: Option<&str>, error: &RpcError, answers: &AnswerTarget) {
+    pub(super) fn error(&self, id: Option<&str>, error: &RpcError, answers: &AnswerTarget) {
         self.push(answers, |line| write_error(line, id, error));
     }
 
-    fn fail(&self, id: Option<&str>, code: i32, message: &str, answers: &AnswerTarget) {
-        self.push(answers, |line| fail_with(line, id, code, message));
-    }
-
-    fn push(&self, answers: &AnswerTarget, write: impl FnOnce(&mut Vec<u8>)) {
+    pub(super) fn push(&self, answers: &AnswerTarget, write: impl FnOnce(&mut Vec<u8>)) {
         if let Err(error) = answers.push_in_writer_task(write) {
             tracing::debug!(%error, "an answer was not sent: the client is gone");
         }

@@ -1,7 +1,6 @@
 //! Decodes messages, as far as the server needs.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::request::{IndexedArguments, Scanner, invalid_encoding};
@@ -9,8 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::elicitation::SentAnswers;
-
+use super::malformed_call::MalformedCall;
 use super::recover_id::{IdScanner, RecoveredId, is_id};
 
 /// A message, decoded as far as needed.
@@ -47,8 +45,12 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) index: Option<IndexedArguments<'a>>,
     /// The request's `_meta`.
     pub(crate) meta: Option<&'a str>,
-    /// The answers that the client sends along with a repeated call.
-    pub(crate) answers: SentAnswers<'a>,
+    /// The answers that the client sends along with a repeated call, as JSON.
+    pub(crate) input_responses: Option<&'a str>,
+    /// The state that the server has sent with its questions, as JSON.
+    pub(crate) request_state: Option<&'a str>,
+    /// The member with which a client of MCP 2025-11-25 asks for a task.
+    pub(crate) task: Option<&'a str>,
 }
 
 /// A request other than a tool call.
@@ -128,56 +130,6 @@ pub(crate) const MAX_BATCH_MESSAGES: usize = 100;
 /// The error message for a longer batch.
 pub(crate) const LONG_BATCH: &str = "Invalid request: a batch has at most 100 messages";
 
-/// A `tools/call` with malformed parameters.
-#[derive(Debug)]
-pub struct MalformedCall {
-    /// The invalid member, or `params`.
-    pub field: &'static str,
-    /// The reason, as a sentence without a subject.
-    pub reason: String,
-}
-
-impl MalformedCall {
-    /// Finds the fault in these parameters, which are valid JSON.
-    pub(crate) fn find(params: Option<&str>) -> Self {
-        let fault = |field, reason: String| Self { field, reason };
-        let wrong =
-            |field, expected, got| fault(field, format!("Must be {expected}, got {}", kind(got)));
-        let other = || {
-            let reason = "Has members of a form that `tools/call` does not have";
-            fault("params", reason.to_owned())
-        };
-        let Some(params) = params else { return fault("params", "Is required".to_owned()) };
-        if !params.trim_ascii_start().starts_with('{') {
-            return wrong("params", "an object", params);
-        }
-        let Ok(members) = serde_json::from_str::<HashMap<String, &RawValue>>(params) else {
-            return other();
-        };
-        let member = |name| members.get(name).map(|value| value.get());
-        match (member("name"), member("arguments")) {
-            (None, _) => fault("name", "Is required".to_owned()),
-            (Some(name), _) if !name.starts_with('"') => wrong("name", "a string", name),
-            (_, Some(arguments)) if !arguments.starts_with('{') => {
-                wrong("arguments", "an object", arguments)
-            }
-            _ => other(),
-        }
-    }
-}
-
-/// The kind of a JSON value, for an error message.
-fn kind(json: &str) -> &'static str {
-    match json.trim_ascii_start().bytes().next() {
-        Some(b'n') => "null",
-        Some(b't' | b'f') => "a boolean",
-        Some(b'"') => "a string",
-        Some(b'[') => "a list",
-        Some(b'{') => "an object",
-        _ => "a number",
-    }
-}
-
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow)]
@@ -216,6 +168,8 @@ struct CallParams<'a> {
     responses: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "requestState")]
     state: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    task: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -287,7 +241,7 @@ fn scan_call(text: &str) -> Option<ToolCall<'_>> {
 
 /// Finds the parts of the parameters of a call. Its id is not among them.
 fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
-    let (mut tool, mut arguments, mut meta) = (None, None, None);
+    let (mut tool, mut arguments, mut meta, mut task) = (None, None, None, None);
     let (mut responses, mut state) = (None, None);
     scanner.object(|scanner, name| {
         let repeats = match name {
@@ -296,6 +250,7 @@ fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
             "_meta" => meta.replace(scanner.value()?).is_some(),
             "inputResponses" => responses.replace(scanner.value()?).is_some(),
             "requestState" => state.replace(scanner.value()?).is_some(),
+            "task" => task.replace(scanner.value()?).is_some(),
             _ => {
                 scanner.value()?;
                 false
@@ -304,8 +259,16 @@ fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
         (!repeats).then_some(())
     })?;
     let (arguments, index) = arguments.unzip();
-    let answers = SentAnswers { responses, state };
-    Some(ToolCall { id: "", name: tool?.into(), arguments, index: index.flatten(), meta, answers })
+    Some(ToolCall {
+        id: "",
+        name: tool?.into(),
+        arguments,
+        index: index.flatten(),
+        meta,
+        input_responses: responses,
+        request_state: state,
+        task: task.filter(|task| *task != "null"),
+    })
 }
 
 /// Whether serde reports a repeated field.
@@ -361,16 +324,21 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
             let params = params.map(RawValue::get);
             let malformed = || refused(Fault::Parameters(MalformedCall::find(params)));
             match object::<CallParams<'_>>(params.unwrap_or_default()) {
-                Ok(CallParams { name, arguments, meta, responses, state }) => {
+                Ok(CallParams { name, arguments, meta, responses, state, task }) => {
                     let arguments = arguments.map(RawValue::get);
                     if arguments.is_some_and(|arguments| !arguments.starts_with('{')) {
                         return malformed();
                     }
-                    let meta = meta.map(RawValue::get);
-                    let (responses, state) =
-                        (responses.map(RawValue::get), state.map(RawValue::get));
-                    let answers = SentAnswers { responses, state };
-                    Message::Call(ToolCall { id, name, arguments, index: None, meta, answers })
+                    Message::Call(ToolCall {
+                        id,
+                        name,
+                        arguments,
+                        index: None,
+                        meta: meta.map(RawValue::get),
+                        input_responses: responses.map(RawValue::get),
+                        request_state: state.map(RawValue::get),
+                        task: task.map(RawValue::get),
+                    })
                 }
                 Err(error) if is_repetition(&error) => refused(Fault::Repeated),
                 Err(_) => malformed(),
@@ -446,6 +414,9 @@ mod tests {
             r#"{"name":"\u0074"}"#,
             r#"{"name":"t","arguments":{"operation":"o","params":{"a":1}},"x":{}}"#,
             r#"{"name":"t","arguments":null,"x":{}}"#,
+            r#"{"name":"t","task":{"ttl":1},"arguments":{}}"#,
+            r#"{"name":"t","task":null}"#,
+            r#"{"name":"t","task":{},"task":{}}"#,
             r#"{"name":"t","arguments":[]}"#,
             r#"{"name":"t","name":"u"}"#,
             r#"["t",{}]"#,
@@ -477,7 +448,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!((valid, indexed), (4, 2));
+        assert_eq!((valid, indexed), (8, 2));
     }
 
     #[test]

@@ -76,5 +76,6 @@ fn audit(
         );
     }
     let trust = settings.gate.trust.as_ref().map(Trust::level).unwrap_or_default();
-    Audit { adapter: parts.name.clone(), trust, time, sinks }
+    let observers = parts.audit_observers.clone();
+    Audit { adapter: parts.name.clone(), trust, time, sinks, observers }
 }

@@ -1,7 +1,7 @@
 //! The gate of confirmations: a call that requires one carries a token, or a person has approved it.
 
 mod ticket;
-mod user;
+pub(crate) mod user;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl Gate for ConfirmationGate {
             // A call that would fail is refused before a confirmation is requested, and one that would do something else
             // than what was confirmed is confirmed again.
             let has_token =
-                request.credentials.confirmation().is_some() || user::has_answer(request.context);
+                request.credentials.confirmation().is_some() || self.answer_of(request).is_some();
             let may_ask =
                 self.tokens.issuer().may_ask(request.context, has_token || person.is_some());
             let preview = match may_ask {

@@ -119,6 +119,10 @@ impl Ticket for ConfirmationTicket<'_> {
         })
     }
 
+    fn has_waited(&self) -> bool {
+        matches!(self.proof, Proof::Answer)
+    }
+
     fn complete(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(self.finish())
     }

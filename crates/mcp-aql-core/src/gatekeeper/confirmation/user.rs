@@ -5,7 +5,7 @@
 
 use mcp_aql_protocol::ErrorCode;
 
-use super::super::confirmation_message::{MAX_QUESTION_CHARS, plain};
+use super::super::confirmation_message;
 use super::super::request::{AuditIds, GateRequest};
 use super::super::token::{STATE_CHANGED, Validity};
 use super::super::token_text::TokenKind;
@@ -15,19 +15,12 @@ use crate::clock;
 use crate::concurrency::given_up;
 use crate::elicitation::{AskUser, Elicitation, RepeatedCall, UserAnswer, UserQuestion};
 use crate::error::OperationError;
-use crate::operation::Context;
-use crate::redact::redacted;
+
+/// The detail of the error for a call that the user has not confirmed.
+pub(crate) const USER_ANSWER: &str = "user_answer";
 
 /// How often a user is asked about one call, whose effect changes while the user decides.
 const MAX_QUESTIONS: usize = 3;
-
-/// Returns whether the call carries the answer to an earlier question.
-pub(super) fn has_answer(context: &Context) -> bool {
-    match &context.scope().elicitation {
-        Some(Elicitation::Repeating(call)) => call.answered().is_some(),
-        _ => false,
-    }
-}
 
 /// The reason why a user's answer does not confirm a call.
 #[derive(Debug, Clone, Copy)]
@@ -68,22 +61,34 @@ impl NotConfirmed {
 }
 
 impl ConfirmationGate {
+    /// How the user of the client can be asked about this call.
+    fn elicitation<'a>(&self, request: GateRequest<'a>) -> Option<&'a Elicitation> {
+        // No client would wait for the end of a cooldown, so the caller comes back with a token.
+        let has_cooldown = request.operation.spec.danger.cooldown_seconds.is_some();
+        let elicitation = request.context.scope().elicitation.as_ref();
+        elicitation.filter(|_| self.elicits && !has_cooldown)
+    }
+
+    /// The state of an earlier question and the user's answer to it, which a repeated call carries.
+    pub(super) fn answer_of<'a>(&self, request: GateRequest<'a>) -> Option<(&'a str, UserAnswer)> {
+        match self.elicitation(request)? {
+            Elicitation::Repeating(call) => call.answered(),
+            Elicitation::Waiting(_) => None,
+        }
+    }
+
     /// Confirms a call without a token. Asks the user of the client if that is possible, and requires a token if not.
     pub(super) async fn ask_user<'a>(
         &'a self,
         request: GateRequest<'a>,
         required: RequiredConfirmation<'a>,
     ) -> Result<ConfirmationTicket<'a>, OperationError> {
-        // No client would wait for the end of a cooldown, so the caller comes back with a token.
-        let has_cooldown = request.operation.spec.danger.cooldown_seconds.is_some();
-        match &request.context.scope().elicitation {
-            Some(Elicitation::Waiting(user)) if self.elicits && !has_cooldown => {
+        match self.elicitation(request) {
+            Some(Elicitation::Waiting(user)) => {
                 self.wait_for_answer(request, required, &**user).await
             }
-            Some(Elicitation::Repeating(call)) if self.elicits && !has_cooldown => {
-                self.read_answer(request, required, call).await
-            }
-            _ => Err(self.confirmation_error(request, &required).await),
+            Some(Elicitation::Repeating(call)) => self.read_answer(request, required, call).await,
+            None => Err(self.confirmation_error(request, &required).await),
         }
     }
 
@@ -95,34 +100,57 @@ impl ConfirmationGate {
         user: &dyn AskUser,
     ) -> Result<ConfirmationTicket<'a>, OperationError> {
         for _ in 0..MAX_QUESTIONS {
-            self.count_question(request).await?;
-            let question = question(request, &required);
-            self.audit_question(request, &required, AuditIds::default()).await;
-            let limit = self.ttl(request.danger()).to_std().unwrap_or_default();
-            let answer = tokio::select! {
-                biased;
-                answer = tokio::time::timeout(limit, user.ask(question)) => answer,
-                () = request.context.cancelled() => return Err(given_up()),
-            };
-            match answer {
-                Ok(Some(UserAnswer::Accepted)) => {}
-                Ok(Some(UserAnswer::Declined)) => {
-                    return Err(self.not_confirmed(request, NotConfirmed::Declined).await);
+            let generation = self.tokens.issuer().generation();
+            match self.ask_once(request, &required, user).await? {
+                Ok(()) => {}
+                Err(outcome) => {
+                    return Err(self.not_confirmed(request, outcome, AuditIds::default()).await);
                 }
-                Ok(Some(UserAnswer::Cancelled)) => {
-                    return Err(self.not_confirmed(request, NotConfirmed::Cancelled).await);
-                }
-                Ok(None) => return Err(self.confirmation_error(request, &required).await),
-                Err(_) => return Err(self.not_confirmed(request, NotConfirmed::TimedOut).await),
             }
-            // The user may have taken minutes to decide.
+            // The user may have taken minutes to decide, and an agent may execute in the session now.
+            if let Some(person) = self.approver_for(request, false).await? {
+                return Err(self.approval_error(request, &required, person).await);
+            }
             let preview = request.preview().await?;
-            if preview.fingerprint() == required.preview.fingerprint() {
+            let is_same = preview.fingerprint() == required.preview.fingerprint();
+            if is_same && generation == self.tokens.issuer().generation() {
                 return Ok(ConfirmationTicket::new(self, request, required, Proof::Answer));
             }
             required.preview = preview;
         }
-        Err(self.not_confirmed(request, NotConfirmed::KeptChanging).await)
+        let outcome = NotConfirmed::KeptChanging;
+        Err(self.not_confirmed(request, outcome, AuditIds::default()).await)
+    }
+
+    /// Asks the user once. Returns whether the user has accepted, or the error for a client that cannot ask or has given up.
+    async fn ask_once(
+        &self,
+        request: GateRequest<'_>,
+        required: &RequiredConfirmation<'_>,
+        user: &dyn AskUser,
+    ) -> Result<Result<(), NotConfirmed>, OperationError> {
+        self.count_question(request).await?;
+        self.audit_question(request, AuditIds::default()).await;
+        let limit = self.ttl(request.danger()).to_std().unwrap_or_default();
+        let asked = user.ask(question(request, required));
+        let answer = tokio::select! {
+            biased;
+            answer = tokio::time::timeout(limit, asked) => answer,
+            () = request.context.cancelled() => {
+                request.audit_denied(&self.services.audit, "the caller has given up").await;
+                return Err(given_up());
+            }
+        };
+        Ok(match answer {
+            Ok(Some(UserAnswer::Accepted)) => Ok(()),
+            Ok(Some(UserAnswer::Declined)) => Err(NotConfirmed::Declined),
+            Ok(Some(UserAnswer::Cancelled)) => Err(NotConfirmed::Cancelled),
+            Ok(None) => {
+                self.tokens.issuer().uncount_question(request.context);
+                return Err(self.confirmation_error(request, required).await);
+            }
+            Err(_) => Err(NotConfirmed::TimedOut),
+        })
     }
 
     /// Reads the answer that a repeated call carries, or asks the client to repeat the call with one.
@@ -143,17 +171,19 @@ impl ConfirmationGate {
             claim => claim?,
         };
         let refused = match answer {
-            Some(UserAnswer::Accepted) => {
+            UserAnswer::Accepted => {
                 let proof = Proof::Token { kind, token: state, claim };
                 return Ok(ConfirmationTicket::new(self, request, required, proof));
             }
-            Some(UserAnswer::Declined) => NotConfirmed::Declined,
-            Some(UserAnswer::Cancelled) => NotConfirmed::Cancelled,
-            None => return Err(self.ask_for_repetition(request, &required, call).await),
+            UserAnswer::Declined => NotConfirmed::Declined,
+            UserAnswer::Cancelled => NotConfirmed::Cancelled,
         };
         // The state cannot be used again with another answer. If this write conflicts, another call has consumed it.
-        self.tokens.write(vec![claim.change]).await?;
-        Err(self.not_confirmed(request, refused).await)
+        if self.tokens.write(vec![claim.change.clone()]).await? {
+            self.tokens.audit_claimed(&claim).await;
+        }
+        let ids = AuditIds { token: claim.confirmation_id(), challenge: None };
+        Err(self.not_confirmed(request, refused, ids).await)
     }
 
     /// Asks the client to repeat the call with the user's answer. Returns the error of this call, which the question
@@ -172,7 +202,7 @@ impl ConfirmationGate {
             Err(error) => return error,
         };
         let ids = AuditIds { token: Some(&issued.id), challenge: None };
-        self.audit_question(request, required, ids).await;
+        self.audit_question(request, ids).await;
         call.ask(UserQuestion { message: question(request, required), state: issued.token });
         OperationError::new(
             ErrorCode::ConfirmationRequired,
@@ -192,14 +222,8 @@ impl ConfirmationGate {
         counted
     }
 
-    async fn audit_question(
-        &self,
-        request: GateRequest<'_>,
-        required: &RequiredConfirmation<'_>,
-        ids: AuditIds<'_>,
-    ) {
-        let reason = required.reason.or(Some("the user of the client is asked"));
-        let audit = &self.services.audit;
+    async fn audit_question(&self, request: GateRequest<'_>, ids: AuditIds<'_>) {
+        let (audit, reason) = (&self.services.audit, Some("the user of the client is asked"));
         request.audit_with(audit, "CONFIRMATION_REQUIRED", "denied", reason, ids).await;
     }
 
@@ -208,28 +232,38 @@ impl ConfirmationGate {
         &self,
         request: GateRequest<'_>,
         outcome: NotConfirmed,
+        ids: AuditIds<'_>,
     ) -> OperationError {
-        let error = OperationError::permission_denied(outcome.reason())
+        let (audit, reason) = (&self.services.audit, Some(outcome.reason()));
+        request.audit_with(audit, "OPERATION_DENIED", "denied", reason, ids).await;
+        OperationError::permission_denied(outcome.reason())
             .with_detail("operation", request.name())
             .with_detail("danger_level", request.danger().as_str())
-            .with_detail("user_answer", outcome.name());
-        request.audit_denied(&self.services.audit, outcome.reason()).await;
-        error
+            .with_detail(USER_ANSWER, outcome.name())
     }
 }
 
-/// The text that the user sees: what the call would do, why it must be confirmed, and which operation it is.
+/// The text that the user sees: what the call would do, why it must be confirmed, what an acceptance covers, and which
+/// operation it is.
 fn question(request: GateRequest<'_>, required: &RequiredConfirmation<'_>) -> String {
     let GateRequest { operation, arguments, shapes, .. } = request;
     let spec = &operation.spec;
-    let mut text = message(request, required).unwrap_or_else(|| {
-        let params = redacted(&operation.parameters, arguments, shapes);
-        plain(&format!("Run {} with {params}?", spec.name), MAX_QUESTION_CHARS)
-    });
-    for reason in spec.danger.reasons.iter().copied().chain(required.reason) {
-        text.push('\n');
-        text.push_str(reason);
+    let mut lines = vec![];
+    match message(request, required) {
+        Some(message) => lines.push(message),
+        None => {
+            lines.push(format!("Run {}?", spec.name));
+            lines.extend(confirmation_message::values(&operation.parameters, arguments, shapes));
+        }
     }
-    let level = request.danger();
-    text + &format!("\n({}, {level})", spec.name)
+    lines.extend(spec.danger.reasons.iter().copied().chain(required.reason).map(str::to_owned));
+    if let Some(time) = required.session {
+        let seconds = clock::whole_seconds(time);
+        lines.push(format!(
+            "This also covers other calls of {} in this session for {seconds} seconds",
+            spec.name
+        ));
+    }
+    lines.push(format!("({}, {})", spec.name, request.danger()));
+    lines.join("\n")
 }

@@ -8,9 +8,10 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::future::join_all;
 use futures_util::{StreamExt as _, stream};
+use mcp_aql_core::principal::Principal;
 use serde_json::value::RawValue;
 
-use super::super::direct::events;
+use super::super::direct_reply::events;
 use super::super::original_message::OriginalMessage;
 use super::refusal::json;
 use super::rmcp_request::forward_to_rmcp;
@@ -80,7 +81,8 @@ impl BodyGuard {
         let (response, _) = forward_to_rmcp(request, &self.rmcp, sent).await;
         match response.status() {
             StatusCode::UNSUPPORTED_MEDIA_TYPE => {
-                self.refuse(message.as_bytes(), is_modern(&head.headers))
+                let caller = head.extensions.get::<Principal>();
+                self.refuse(message.as_bytes(), (is_modern(&head.headers), caller))
             }
             _ => response,
         }

@@ -1,0 +1,17 @@
+//! The log without the feature `opentelemetry`, which has no traces.
+
+use mcp_aql_core::adapter::Adapter;
+use tracing_subscriber::{Layer, Registry};
+
+/// A layer for the log's subscriber.
+pub(super) type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
+
+/// Returns no layer.
+pub(super) fn trace_layer(_adapter: &Adapter) -> Option<BoxedLayer> {
+    None
+}
+
+/// Returns no ids.
+pub(super) fn trace_ids() -> Option<(String, String)> {
+    None
+}

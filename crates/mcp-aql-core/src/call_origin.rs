@@ -1,0 +1,112 @@
+//! Where a call comes from: the request of its client, and the trace that it belongs to.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// The request that a call belongs to. The transports of this workspace fill it in for adapters that have a
+/// [`CallTracer`](crate::call_tracer::CallTracer); nothing in it is authenticated.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct CallOrigin {
+    /// The transport of the request; `None` for a call that did not arrive over MCP.
+    pub transport: Option<TransportKind>,
+    /// The name of the called MCP tool.
+    pub tool: Option<String>,
+    /// The id of the JSON-RPC request, shortened.
+    pub request_id: Option<String>,
+    /// The version of MCP that the request follows.
+    pub protocol_version: Option<&'static str>,
+    /// The trace context in the `_meta` of the request (SEP-414).
+    pub meta: TraceContext,
+    /// The trace context in the headers of the HTTP request.
+    pub headers: TraceContext,
+    /// The span that was active when the transport received the request.
+    pub active: Option<ActiveSpan>,
+}
+
+/// The kind of transport that a request arrived over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TransportKind {
+    /// Lines over standard input and output, or over another stream.
+    Pipe,
+    /// Streamable HTTP.
+    Http,
+}
+
+/// The trace context of a request, as its client wrote it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TraceContext {
+    /// The trace and the span of the client (W3C Trace Context).
+    pub traceparent: Option<String>,
+    /// The state of tracing systems (W3C Trace Context).
+    pub tracestate: Option<String>,
+    /// The properties of the trace (W3C Baggage).
+    pub baggage: Option<String>,
+}
+
+impl TraceContext {
+    /// The names of the fields, in `_meta` as well as in headers.
+    pub const FIELDS: [&str; 3] = ["traceparent", "tracestate", "baggage"];
+    /// The maximum length of a field, in bytes. Longer ones are ignored.
+    const MAX_FIELD_BYTES: usize = 8192;
+
+    /// Reads the fields with this function.
+    pub fn read<'a>(field: impl Fn(&str) -> Option<&'a str>) -> Self {
+        let [traceparent, tracestate, baggage] = Self::FIELDS.map(|name| {
+            field(name).filter(|value| value.len() <= Self::MAX_FIELD_BYTES).map(str::to_owned)
+        });
+        Self { traceparent, tracestate, baggage }
+    }
+
+    /// Returns a field by its name.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        match name {
+            "traceparent" => self.traceparent.as_deref(),
+            "tracestate" => self.tracestate.as_deref(),
+            "baggage" => self.baggage.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// A span of a tracer, in the tracer's own type.
+#[derive(Clone)]
+pub struct ActiveSpan(Arc<dyn Any + Send + Sync>);
+
+impl ActiveSpan {
+    /// Wraps a span of a tracer.
+    pub fn new(span: impl Any + Send + Sync) -> Self {
+        Self(Arc::new(span))
+    }
+
+    /// Returns the span, if it is of this type.
+    pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.0.downcast_ref()
+    }
+}
+
+impl fmt::Debug for ActiveSpan {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ActiveSpan").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_fields_are_ignored() {
+        let long = "x".repeat(TraceContext::MAX_FIELD_BYTES + 1);
+        let read = TraceContext::read(|name| match name {
+            "traceparent" => Some("00-1-2-01"),
+            "baggage" => Some(&*long),
+            _ => None,
+        });
+        assert_eq!(read.get("traceparent"), Some("00-1-2-01"));
+        assert_eq!((read.get("tracestate"), read.get("baggage")), (None, None));
+    }
+}

@@ -1,0 +1,74 @@
+//! The origins of calls, for adapters that trace their calls.
+
+use std::sync::Arc;
+
+use mcp_aql_core::call_origin::{CallOrigin, TransportKind};
+
+use super::mcp_version::MCP_VERSIONS;
+use super::request_meta::RequestMeta;
+use super::service::ToolService;
+
+/// The maximum number of characters of a request's id that spans contain.
+const MAX_ID_CHARS: usize = 64;
+
+/// Returns the origin of a call over a stream, if calls are traced.
+pub(super) fn of_message(
+    service: &dyn ToolService,
+    (id, tool): (&str, &str),
+    version: Option<&'static str>,
+) -> Option<Arc<CallOrigin>> {
+    service.tracer()?;
+    let mut origin = CallOrigin::default();
+    origin.transport = Some(TransportKind::Pipe);
+    origin.protocol_version = version;
+    describe_call(&mut origin, id, tool);
+    Some(Arc::new(origin))
+}
+
+/// Adds the id of the request, as JSON, and the name of the tool.
+pub(super) fn describe_call(origin: &mut CallOrigin, id: &str, tool: &str) {
+    let text = match serde_json::from_str(id) {
+        Ok(serde_json::Value::String(text)) => text,
+        _ => id.to_owned(),
+    };
+    let text = text.chars().filter(|each| !each.is_control()).take(MAX_ID_CHARS).collect();
+    origin.request_id = Some(text);
+    origin.tool = Some(tool.to_owned());
+}
+
+/// Adds what the `_meta` of the request says.
+pub(super) fn add_meta(origin: &mut CallOrigin, meta: &RequestMeta) {
+    origin.meta = meta.trace_context();
+    if let Some(version) = meta.protocol_version().and_then(known_version) {
+        origin.protocol_version = Some(version);
+    }
+}
+
+/// Returns a version of MCP that the server supports. Spans contain no other text.
+pub(super) fn known_version(version: &str) -> Option<&'static str> {
+    MCP_VERSIONS.into_iter().find(|known| *known == version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_shortened_texts() {
+        for (id, text) in [
+            ("7", "7"),
+            (r#""a\u0007b""#, "ab"),
+            (&format!("{:?}", "x".repeat(99)), &*"x".repeat(64)),
+        ] {
+            let mut origin = CallOrigin::default();
+            describe_call(&mut origin, id, "mcp_aql_read");
+            assert_eq!(origin.request_id.as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn unknown_versions_are_not_recorded() {
+        assert_eq!(known_version("2025-06-18"), Some("2025-06-18"));
+        assert_eq!(known_version("my password"), None);
+    }
+}

@@ -1,0 +1,90 @@
+//! The HTTP client for the collector.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use mcp_aql_client::http::{Client, Method, Url};
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use tokio::sync::{mpsc, oneshot};
+
+/// The maximum time for a request, if the exporter does not give up earlier.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// The maximum size of a collector's answer, in bytes.
+const MAX_ANSWER_BYTES: usize = 4 << 20;
+
+type Answer = Result<Response<Bytes>, String>;
+type QueuedRequest = (Request<Bytes>, oneshot::Sender<Answer>);
+
+/// Sends the requests of the exporters from a thread of its own. The threads of the exporters have no runtime, and that
+/// of the program may no longer run when the last spans are sent.
+#[derive(Clone)]
+pub(crate) struct CollectorClient(mpsc::UnboundedSender<QueuedRequest>);
+
+impl CollectorClient {
+    /// Starts the thread, which ends with the client.
+    pub(crate) fn new() -> Result<Self, String> {
+        let (queue, requests) = mpsc::unbounded_channel();
+        let problem =
+            |error| format!("OpenTelemetry: the thread of the exporter cannot start: {error}");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(problem)?;
+        let thread = std::thread::Builder::new().name("mcp-aql-telemetry".to_owned());
+        thread.spawn(move || runtime.block_on(answer_all(requests))).map_err(problem)?;
+        Ok(Self(queue))
+    }
+}
+
+impl fmt::Debug for CollectorClient {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("CollectorClient").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl HttpClient for CollectorClient {
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let (answer, answered) = oneshot::channel();
+        let ended = || "the thread of the exporter has ended";
+        self.0.send((request, answer)).map_err(|_| ended())?;
+        Ok(answered.await.map_err(|_| ended())??)
+    }
+}
+
+async fn answer_all(mut requests: mpsc::UnboundedReceiver<QueuedRequest>) {
+    let mut clients = HashMap::new();
+    while let Some((request, answer)) = requests.recv().await {
+        let sent = tokio::time::timeout(REQUEST_TIMEOUT, send(&mut clients, request)).await;
+        // The exporter may have given up.
+        let _ = answer.send(sent.unwrap_or_else(|_| Err("the request took too long".to_owned())));
+    }
+}
+
+/// Sends a request. The errors contain no header, which may be a credential.
+async fn send(clients: &mut HashMap<String, Client>, request: Request<Bytes>) -> Answer {
+    let (head, body) = request.into_parts();
+    let url = Url::parse(&head.uri.to_string()).map_err(|error| error.to_string())?;
+    let server = url.origin().ascii_serialization();
+    let client = match clients.get(&server) {
+        Some(client) => client.clone(),
+        None => {
+            let client = Client::new(&url).map_err(|error| error.to_string())?;
+            clients.insert(server, client.clone());
+            client
+        }
+    };
+    let sent = client.send(&url, Method::POST, head.headers, body.into());
+    let mut reply = sent.await.map_err(|error| error.to_string())?;
+    let mut answer = Vec::new();
+    while let Some(part) = reply.chunk().await.map_err(|error| error.to_string())? {
+        if answer.len() + part.len() > MAX_ANSWER_BYTES {
+            return Err("the answer of the collector is too large".to_owned());
+        }
+        answer.extend_from_slice(&part);
+    }
+    let mut response = Response::new(Bytes::from(answer));
+    *response.status_mut() = reply.status();
+    *response.headers_mut() = reply.headers().clone();
+    Ok(response)
+}

@@ -1,0 +1,126 @@
+//! The metrics.
+
+use mcp_aql_core::audit::AuditEntry;
+use mcp_aql_core::call_event::CallEvent;
+use mcp_aql_core::call_origin::CallOrigin;
+use opentelemetry::KeyValue;
+use opentelemetry::metrics::{Counter, Histogram, Meter};
+
+use crate::attributes::{
+    CATEGORY, CONFIRMATION_RESULT, CONFIRMED_BY, ERROR_TYPE, EXECUTE_TOOL, METHOD, OPERATION_NAME,
+    OTHER, OUTCOME, PROTOCOL_VERSION, TOOL_NAME, TOOLS_CALL, transport,
+};
+
+/// The boundaries of durations in seconds that the conventions for MCP recommend.
+const BOUNDARIES: [f64; 14] =
+    [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
+
+/// The instruments of an adapter. All attributes have a bounded number of values.
+pub(crate) struct Instruments {
+    call_duration: Histogram<f64>,
+    calls: Counter<u64>,
+    refusals: Counter<u64>,
+    confirmations: Counter<u64>,
+    executions_started: Counter<u64>,
+    executions_ended: Counter<u64>,
+    execution_duration: Histogram<f64>,
+}
+
+impl Instruments {
+    pub(crate) fn new(meter: &Meter) -> Self {
+        let counter = |name: &'static str, unit: &'static str, description: &'static str| {
+            meter.u64_counter(name).with_unit(unit).with_description(description).build()
+        };
+        let durations = |name: &'static str, description: &'static str| {
+            let histogram = meter.f64_histogram(name).with_unit("s");
+            let histogram = histogram.with_boundaries(BOUNDARIES.to_vec());
+            histogram.with_description(description).build()
+        };
+        Self {
+            call_duration: durations(
+                "mcp.server.operation.duration",
+                "The time from the decoded call of an operation to its reply",
+            ),
+            calls: counter("mcp_aql.calls", "{call}", "The calls of operations, by outcome"),
+            refusals: counter(
+                "mcp_aql.refusals",
+                "{call}",
+                "The calls that were answered with an error, by its code",
+            ),
+            confirmations: counter(
+                "mcp_aql.confirmations",
+                "{confirmation}",
+                "The confirmations of calls and steps that were asked for, approved and refused",
+            ),
+            executions_started: counter(
+                "mcp_aql.executions.started",
+                "{execution}",
+                "The executions that have begun",
+            ),
+            executions_ended: counter(
+                "mcp_aql.executions.ended",
+                "{execution}",
+                "The executions that have ended, by outcome",
+            ),
+            execution_duration: durations(
+                "mcp_aql.execution.duration",
+                "The time from the beginning of an execution to its end",
+            ),
+        }
+    }
+
+    /// Counts an execution that begins.
+    pub(crate) fn count_start(&self, operation: Option<&'static str>) {
+        self.executions_started.add(1, &[KeyValue::new(TOOL_NAME, operation.unwrap_or(OTHER))]);
+    }
+
+    /// Counts a call or an execution that has ended.
+    pub(crate) fn count_end(&self, event: &CallEvent<'_>, operation: Option<&'static str>) {
+        let tool = KeyValue::new(TOOL_NAME, operation.unwrap_or(OTHER));
+        let code = event.code.map(|code| KeyValue::new(ERROR_TYPE, code.as_str()));
+        let mut attributes = vec![tool.clone(), KeyValue::new(OUTCOME, event.outcome.as_str())];
+        attributes.extend(code.clone());
+        let seconds = event.duration.as_secs_f64();
+        if event.execution_id.is_some() {
+            self.executions_ended.add(1, &attributes);
+            return self.execution_duration.record(seconds, &attributes);
+        }
+        attributes
+            .extend(event.category.map(|category| KeyValue::new(CATEGORY, category.as_str())));
+        self.calls.add(1, &attributes);
+        let mut of_call = vec![
+            tool.clone(),
+            KeyValue::new(METHOD, TOOLS_CALL),
+            KeyValue::new(OPERATION_NAME, EXECUTE_TOOL),
+        ];
+        of_call.extend(code.clone());
+        of_call.extend(event.scope.origin.as_deref().into_iter().flat_map(of_origin));
+        self.call_duration.record(seconds, &of_call);
+        if let Some(code) = code {
+            self.refusals.add(1, &[tool, code]);
+        }
+    }
+
+    /// Counts the confirmations among the events of the audit log.
+    pub(crate) fn count_confirmation(&self, entry: &AuditEntry<'_>) {
+        let (result, by) = match (entry.event, entry.outcome) {
+            ("TOKEN_ISSUED", _) => ("asked", "token"),
+            ("TOKEN_VALIDATED", _) => ("approved", "token"),
+            ("TOKEN_REJECTED", _) => ("refused", "token"),
+            ("CHALLENGE_ISSUED", "issued") => ("asked", "person"),
+            ("CHALLENGE_VERIFIED", "confirmed") => ("approved", "person"),
+            ("REQUEST_DENIED", _) => ("refused", "person"),
+            _ => return,
+        };
+        let attributes =
+            [KeyValue::new(CONFIRMATION_RESULT, result), KeyValue::new(CONFIRMED_BY, by)];
+        self.confirmations.add(1, &attributes);
+    }
+}
+
+/// The attributes of a request that have a bounded number of values.
+fn of_origin(origin: &CallOrigin) -> Vec<KeyValue> {
+    let mut attributes = origin.transport.map(transport).unwrap_or_default();
+    attributes.extend(origin.protocol_version.map(|it| KeyValue::new(PROTOCOL_VERSION, it)));
+    attributes
+}

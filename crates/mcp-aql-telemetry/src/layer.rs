@@ -1,0 +1,64 @@
+//! The spans of `tracing` in traces, and the ids of traces for logs.
+
+use opentelemetry::trace::TraceContextExt as _;
+use opentelemetry::{Context, global};
+use tracing::Subscriber;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::registry::LookupSpan;
+
+use mcp_aql_core::log_targets::QUOTING_TARGETS;
+
+/// Returns a layer for the program's subscriber that adds the author's spans of `tracing` to the traces, as children of
+/// the span of their call. It leaves out the events, the spans of mcp-aql itself, which the spans of calls replace, and
+/// the spans of libraries that quote requests with their secrets. Set the global provider first.
+///
+/// ```
+/// use tracing_subscriber::layer::SubscriberExt as _;
+///
+/// let subscriber = tracing_subscriber::registry().with(mcp_aql_telemetry::trace_layer());
+/// # let _ = subscriber;
+/// ```
+pub fn trace_layer<S>() -> impl Layer<S> + Send + Sync
+where
+    S: Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
+{
+    let is_wanted = |target: &str| {
+        let has_prefix = |prefix: &str| target.starts_with(prefix);
+        !["mcp_aql", "opentelemetry"].into_iter().chain(QUOTING_TARGETS).any(has_prefix)
+    };
+    tracing_opentelemetry::layer().with_tracer(global::tracer("tracing")).with_filter(
+        filter_fn(move |metadata| {
+            metadata.is_span()
+                && *metadata.level() <= tracing::Level::INFO
+                && is_wanted(metadata.target())
+        })
+        .with_max_level_hint(tracing::Level::INFO),
+    )
+}
+
+/// The ids of a trace and of a span, in hexadecimal form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TraceIds {
+    /// The id of the trace.
+    pub trace: String,
+    /// The id of the span.
+    pub span: String,
+}
+
+/// Returns the ids of the active span, for a line of the log.
+///
+/// ```
+/// assert_eq!(mcp_aql_telemetry::trace_ids(), None);
+/// ```
+pub fn trace_ids() -> Option<TraceIds> {
+    Context::map_current(|context| {
+        let span = context.has_active_span().then(|| context.span())?;
+        let ids = span.span_context();
+        ids.is_valid().then(|| TraceIds {
+            trace: ids.trace_id().to_string(),
+            span: ids.span_id().to_string(),
+        })
+    })
+}

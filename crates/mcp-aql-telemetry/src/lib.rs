@@ -1,0 +1,71 @@
+//! OpenTelemetry for adapters: a span for each call and each execution, and metrics of calls, confirmations and
+//! executions. Authors of adapters use this crate as the feature `opentelemetry` of the crate `mcp-aql`.
+//!
+//! Spans and metrics follow the semantic conventions for MCP and generative AI. They never contain the values of
+//! arguments, results, tokens, messages of errors, or the identity of the caller.
+
+mod attributes;
+mod collector_client;
+mod instruments;
+mod layer;
+mod parent;
+mod setup;
+mod tracer;
+
+use std::sync::Arc;
+
+use mcp_aql_core::adapter::AdapterBuilder;
+
+pub use layer::{TraceIds, trace_ids, trace_layer};
+use setup::Providers;
+use tracer::OpenTelemetryTracer;
+
+/// Sends spans and metrics of the calls of an adapter to OpenTelemetry.
+pub trait WithOpenTelemetry: Sized {
+    /// Sends spans and metrics to the global providers of the program. Without providers, it has no effect.
+    ///
+    /// The program sets the providers before the first call, and shuts them down before it ends.
+    ///
+    /// ```
+    /// use mcp_aql::prelude::*;
+    ///
+    /// # fn main() -> mcp_aql::Result<()> {
+    /// let adapter = Adapter::builder("tasks").opentelemetry().build()?;
+    /// # let _ = adapter;
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    fn opentelemetry(self) -> Self;
+
+    /// Sets up global providers that export to the collector of the environment, and sends spans and metrics to them.
+    ///
+    /// The collector is the one of `OTEL_EXPORTER_OTLP_ENDPOINT`; without an endpoint, nothing is recorded or exported.
+    /// The name of the service is the name of the adapter, unless the environment sets another one. What was recorded
+    /// is sent when the adapter stops serving, when a command ends, in
+    /// [`end_sessions`](mcp_aql_core::adapter::Adapter::end_sessions), and when the adapter is dropped.
+    /// Unusable variables are problems that [`build`](AdapterBuilder::build) reports.
+    ///
+    /// ```no_run
+    /// use mcp_aql::prelude::*;
+    ///
+    /// # async fn run() -> mcp_aql::Result<()> {
+    /// Adapter::builder("tasks").opentelemetry_from_env().build()?.run().await
+    /// # }
+    /// ```
+    #[must_use]
+    fn opentelemetry_from_env(self) -> Self;
+}
+
+impl WithOpenTelemetry for AdapterBuilder {
+    fn opentelemetry(self) -> Self {
+        self.tracer(Arc::new(OpenTelemetryTracer::new(None)))
+    }
+
+    fn opentelemetry_from_env(self) -> Self {
+        match Providers::from_env(self.name()) {
+            Ok(Some(providers)) => self.tracer(Arc::new(OpenTelemetryTracer::new(Some(providers)))),
+            Ok(None) => self,
+            Err(problem) => self.problem(problem),
+        }
+    }
+}
