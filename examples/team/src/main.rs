@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use issuer::Issuer;
-use mcp_aql::audit::CallEvent;
+use mcp_aql::audit::trace_layer;
 use mcp_aql::auth::Access;
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::SqlTable;
@@ -33,6 +33,9 @@ use model::{Project, Ticket};
 use operations::TeamOperations;
 use tenant::TenantRules;
 use tokio::process::Child;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// The scopes of a member of the team. Each operation needs the one of its category, and a cleanup its own.
 const ALL_SCOPES: &str = "team:read team:create team:update team:delete team:execute team:cleanup";
@@ -84,7 +87,9 @@ struct ServeArguments {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).init();
+    let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    // Spans of `tracing` in operations become part of the traces.
+    tracing_subscriber::registry().with(LevelFilter::INFO).with(log).with(trace_layer()).init();
     let arguments = Arguments::parse();
     let issuer = Issuer::open(&arguments.data)?;
     match &arguments.command {
@@ -164,14 +169,7 @@ async fn adapter<D: Database + Clone>(
         .access(Access::new().require_principal(true))
         .time_limit(Duration::from_secs(10))
         .store(state)
-        .observe(log_call)
+        .opentelemetry_from_env()
         .build()?;
     Ok(adapter)
-}
-
-/// Logs what became of a call.
-fn log_call(event: &CallEvent<'_>) {
-    let caller = event.scope.principal().map(|principal| principal.subject());
-    let outcome = event.outcome.as_str();
-    tracing::info!(operation = event.operation, caller, outcome, duration = ?event.duration);
 }

@@ -28,8 +28,8 @@ async fn each_caller_finds_level_2() {
         Some(data) => data,
         None => Data::in_sqlite(),
     };
-    let semantic = data.start_in_mode("semantic").await;
-    let single = data.start_in_mode("single").await;
+    let semantic = data.start().await;
+    let single = data.start_with(&[("MCP_AQL_ENDPOINT_MODE", "single")]).await;
     let callers = [("acme", "ada"), ("globex", "bob")].map(|(tenant, subject)| {
         let token = data.token(tenant, subject, ALL_SCOPES);
         let (semantic, single) = (&semantic, &single);

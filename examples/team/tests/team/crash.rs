@@ -9,7 +9,7 @@ use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 use sqlx::{PgPool, Row as _};
 
-use crate::service::{ALL_SCOPES, Caller, Data};
+use crate::service::{ALL_SCOPES, Caller, Data, eventually};
 
 /// The number of tickets that are created before the process is killed, and at least after that.
 const TICKETS: usize = 150;
@@ -36,9 +36,12 @@ impl Acknowledged {
 
     /// Waits until callers have created this number of tickets.
     async fn reaches(&self, tickets: usize) {
-        while self.count() < tickets {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let reached = async {
+            while self.count() < tickets {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        eventually(reached).await;
     }
 
     /// Creates tickets at both processes in turn.
@@ -174,11 +177,14 @@ async fn the_other_process_takes_over_a_caller() {
 
 /// Waits until an execution has left this state, and returns it.
 async fn status_after(caller: &Caller, id: &Value, status: &str) -> Value {
-    loop {
-        let seen = caller.data("get_execution", id.clone()).await;
-        if seen["status"] != status {
-            return seen;
+    let left = async {
+        loop {
+            let seen = caller.data("get_execution", id.clone()).await;
+            if seen["status"] != status {
+                break seen;
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
         }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    };
+    eventually(left).await
 }

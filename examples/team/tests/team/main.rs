@@ -9,4 +9,5 @@ mod crash;
 mod elicitation;
 mod scopes;
 mod service;
+mod telemetry;
 mod tenants;

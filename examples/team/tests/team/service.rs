@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, PgPool};
@@ -15,6 +16,11 @@ use tokio::process::Child;
 /// The scopes of a member of the team.
 pub(crate) const ALL_SCOPES: &str =
     "team:read team:create team:update team:delete team:execute team:cleanup";
+
+/// Waits for something that must happen. The limit only ends a test that has failed.
+pub(crate) async fn eventually<T>(wait: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(120), wait).await.unwrap()
+}
 
 /// The data of a service: a folder, and perhaps a database of PostgreSQL.
 pub(crate) struct Data {
@@ -73,14 +79,14 @@ impl Data {
 
     /// Starts a process of the service.
     pub(crate) async fn start(&self) -> Server {
-        self.start_in_mode("semantic").await
+        self.start_with(&[]).await
     }
 
-    /// Starts a process of the service in an endpoint mode.
-    pub(crate) async fn start_in_mode(&self, mode: &str) -> Server {
+    /// Starts a process of the service with variables of the environment.
+    pub(crate) async fn start_with(&self, variables: &[(&str, &str)]) -> Server {
         let mut command =
             tokio::process::Command::from(self.command(&["serve", "--listen", "127.0.0.1:0"]));
-        command.env("MCP_AQL_ENDPOINT_MODE", mode).stderr(Stdio::piped()).kill_on_drop(true);
+        command.envs(variables.iter().copied()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
         let address = loop {
