@@ -22,6 +22,7 @@ use super::service::{
     SentArguments, ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints,
     ToolService, ToolWork,
 };
+use super::task_source::TaskSource;
 use super::tool_description::ToolTexts;
 use super::wire::{BAD_CALL, MalformedCall};
 
@@ -33,12 +34,14 @@ const MAX_VIEWS: usize = 64;
 
 /// An adapter's tools, each with its endpoint.
 pub(super) struct AdapterTools {
-    adapter: Adapter,
+    pub(super) adapter: Adapter,
     tools: Vec<(Endpoint, ToolDefinition)>,
     /// The server's instructions for models.
     instructions: String,
     /// The tools of callers who may call only some operations, with the adapter as they see it.
     views: Mutex<Vec<(Adapter, Vec<ToolDefinition>)>>,
+    /// Whether some operations run as executions.
+    has_executions: bool,
 }
 
 impl AdapterTools {
@@ -46,7 +49,13 @@ impl AdapterTools {
     pub(super) fn new(adapter: &Adapter) -> Arc<Self> {
         let adapter = adapter.shown_to(adapter.extensions().get());
         let (tools, instructions) = described(&adapter);
-        Arc::new(Self { adapter, tools, instructions, views: Mutex::default() })
+        let has_executions = adapter.operations().any(|spec| spec.lifecycle.is_some());
+        Arc::new(Self { adapter, tools, instructions, views: Mutex::default(), has_executions })
+    }
+
+    /// The endpoint of the tool of this name.
+    pub(super) fn endpoint(&self, tool: &str) -> Option<Endpoint> {
+        self.tools.iter().find(|(_, it)| it.name == tool).map(|(endpoint, _)| *endpoint)
     }
 }
 
@@ -182,6 +191,16 @@ impl ToolService for AdapterTools {
         entry.is_some_and(|entry| entry.operation.spec.category == SemanticCategory::Read)
     }
 
+    /// Whether this is a call of an operation that may require a confirmation, or of several operations.
+    fn may_need_confirmation(&self, arguments: &ToolArguments<'_>) -> bool {
+        let entry = arguments.operation().and_then(|name| self.adapter.registry().get(name));
+        entry.is_none_or(|entry| entry.operation.permission.may_ask())
+    }
+
+    fn tasks(&self) -> Option<&dyn TaskSource> {
+        self.has_executions.then_some(self)
+    }
+
     fn call(
         &self,
         tool: usize,
@@ -207,6 +226,10 @@ impl ToolService for AdapterTools {
 
     fn refuse(&self, error: OperationError, scope: &CallScope) -> ToolAnswer {
         Ok(self.adapter.refuse(error, scope))
+    }
+
+    fn replace_answer(&self, error: OperationError, scope: &CallScope) -> ToolAnswer {
+        Ok(self.adapter.replace_reply(error, scope))
     }
 
     fn unknown_tool(&self, name: &str) -> RpcError {

@@ -4,6 +4,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_aql_core::session::Session;
+use serde_json::{Map, Value};
+
+use super::elicitation::takes_questions;
+use super::mcp_version::{WITH_BATCHES, WITH_TASKS};
+use super::task_source::{TaskSource, tasks_capability};
 
 /// A client's connection and the session that belongs to it (REQ-SES-01, REQ-SES-02).
 ///
@@ -17,6 +22,10 @@ pub(super) struct Connection {
     lasting: AtomicBool,
     /// Whether the client's version of MCP supports batches.
     batches: AtomicBool,
+    /// Whether the client shows questions of the server to its user.
+    questions: AtomicBool,
+    /// The capability `tasks` that the server declares to the client, if the client's version of MCP has it.
+    tasks: OnceLock<Value>,
 }
 
 impl Connection {
@@ -32,9 +41,28 @@ impl Connection {
         self.lasting.store(true, Ordering::Release);
     }
 
-    /// Records whether the negotiated version of MCP supports batches.
-    pub(super) fn negotiated(&self, batches: bool) {
-        self.batches.store(batches, Ordering::Release);
+    /// Records what `initialize` has negotiated with a client of these capabilities, for a server with these tasks.
+    pub(super) fn negotiated(
+        &self,
+        version: &str,
+        capabilities: &Map<String, Value>,
+        tasks: Option<&dyn TaskSource>,
+    ) {
+        self.batches.store(version == WITH_BATCHES, Ordering::Release);
+        self.questions.store(takes_questions(version, capabilities), Ordering::Release);
+        if let Some(source) = tasks.filter(|_| version == WITH_TASKS) {
+            self.tasks.get_or_init(|| tasks_capability(source));
+        }
+    }
+
+    /// Whether the server may send questions to the client.
+    pub(super) fn takes_questions(&self) -> bool {
+        self.questions.load(Ordering::Acquire)
+    }
+
+    /// The capability `tasks` of MCP 2025-11-25, if the client may use it.
+    pub(super) fn tasks(&self) -> Option<&Value> {
+        self.tasks.get()
     }
 
     /// Whether the client may send JSON-RPC batches.

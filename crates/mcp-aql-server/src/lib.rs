@@ -3,6 +3,7 @@
 //! This is the only crate that uses rmcp, and no type of rmcp is part of its API. Authors of adapters use it
 //! through the crate `mcp-aql`.
 
+mod adapter_tasks;
 mod adapter_tools;
 #[cfg(feature = "http")]
 pub mod auth;
@@ -10,6 +11,7 @@ mod batch_budget;
 mod calls;
 mod connection;
 mod discovery;
+mod elicitation;
 #[cfg(feature = "http")]
 mod http;
 mod mcp_version;
@@ -33,6 +35,8 @@ mod stdio;
 #[cfg(any(feature = "stdio", feature = "http"))]
 pub mod stop;
 mod stream;
+mod task_source;
+mod tasks;
 pub mod testing;
 mod token_estimate;
 mod tool_description;
@@ -49,4 +53,5 @@ pub use service::{
 #[cfg(feature = "stdio")]
 pub use stdio::{ServeStdio, serve_tools_stdio};
 pub use stream::{ServeStream, serve_tools};
+pub use task_source::TaskSource;
 pub use wire::MalformedCall;

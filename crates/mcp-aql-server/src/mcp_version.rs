@@ -7,6 +7,8 @@ pub(super) const MCP_VERSIONS: [&str; 5] =
 pub(super) const NEWEST: &str = "2026-07-28";
 /// The newest version that has `initialize`.
 pub(super) const NEWEST_WITH_HANDSHAKE: &str = "2025-11-25";
+/// The only version that has tasks without an extension.
+pub(super) const WITH_TASKS: &str = NEWEST_WITH_HANDSHAKE;
 /// The only version that has JSON-RPC batches.
 pub(super) const WITH_BATCHES: &str = "2025-03-26";
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::operation::ProgressSink;
 use serde::Serialize;
+use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -37,28 +38,42 @@ pub(super) struct ProgressParams {
     pub(super) total: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) message: Option<String>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub(super) meta: Option<Map<String, Value>>,
 }
 
-/// Sends progress notifications to the client.
+/// Sends notifications to the client. A client that is gone is not an error.
 pub(super) trait Notifier: Send + Sync {
-    /// Sends one. A client that is gone is not an error.
+    /// Sends the progress of a call.
     fn notify(&self, params: ProgressParams) -> BoxFuture<'_, ()>;
+
+    /// Sends the state of a task, in the form of MCP 2025-11-25.
+    fn notify_task(&self, task: Value) -> BoxFuture<'_, ()>;
 }
 
 impl Notifier for Outbox {
     fn notify(&self, params: ProgressParams) -> BoxFuture<'_, ()> {
-        erased(async move {
-            self.room().await;
-            let pushed = self.push(|line| {
-                line.extend(br#"{"jsonrpc":"2.0","method":"notifications/progress","params":"#);
-                // Numbers and strings always serialize, and writing to a `Vec` cannot fail.
-                let _ = serde_json::to_writer(&mut *line, &params);
-                line.push(b'}');
-            });
-            if let Err(error) = pushed {
-                tracing::debug!(%error, "progress could not be sent");
-            }
-        })
+        erased(push_notification(self, "notifications/progress", params))
+    }
+
+    fn notify_task(&self, task: Value) -> BoxFuture<'_, ()> {
+        erased(push_notification(self, TASK_STATUS_NOTIFICATION, task))
+    }
+}
+
+/// The method of notifications about tasks in MCP 2025-11-25.
+pub(super) const TASK_STATUS_NOTIFICATION: &str = "notifications/tasks/status";
+
+async fn push_notification(outbox: &Outbox, method: &str, params: impl Serialize) {
+    outbox.room().await;
+    let pushed = outbox.push(|line| {
+        line.extend(format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":"#).bytes());
+        // Numbers and strings always serialize, and writing to a `Vec` cannot fail.
+        let _ = serde_json::to_writer(&mut *line, &params);
+        line.push(b'}');
+    });
+    if let Err(error) = pushed {
+        tracing::debug!(%error, "a notification could not be sent");
     }
 }
 
@@ -67,6 +82,8 @@ pub(super) struct ProgressSender<'a> {
     reports: watch::Receiver<Option<Report>>,
     notifier: &'a dyn Notifier,
     token: ProgressToken,
+    /// The `_meta` of the notifications.
+    meta: Option<Map<String, Value>>,
 }
 
 pub(super) fn progress(
@@ -74,7 +91,7 @@ pub(super) fn progress(
     token: ProgressToken,
 ) -> (Progress, ProgressSender<'_>) {
     let (sender, reports) = watch::channel(None);
-    (Progress(sender), ProgressSender { reports, notifier, token })
+    (Progress(sender), ProgressSender { reports, notifier, token, meta: None })
 }
 
 impl ProgressSink for Progress {
@@ -107,6 +124,11 @@ impl ProgressSink for Progress {
 }
 
 impl ProgressSender<'_> {
+    /// Adds a `_meta` to the notifications.
+    pub(super) fn with_meta(self, meta: Map<String, Value>) -> Self {
+        Self { meta: Some(meta), ..self }
+    }
+
     /// Sends reports until the operation is complete. The last report is sent before the result.
     pub(super) async fn run(mut self, done: &CancellationToken) {
         while !done.is_cancelled() {
@@ -134,7 +156,8 @@ impl ProgressSender<'_> {
         let Some(report) = self.reports.borrow_and_update().clone() else { return };
         let Report { done, total, message } = report;
         let progress_token = self.token.clone();
-        let params = ProgressParams { progress_token, progress: done, total, message };
+        let meta = self.meta.clone();
+        let params = ProgressParams { progress_token, progress: done, total, message, meta };
         self.notifier.notify(params).await;
     }
 }

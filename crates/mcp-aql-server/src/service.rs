@@ -19,6 +19,7 @@ use mcp_aql_protocol::Limits;
 use serde_json::{Map, Value};
 
 use super::rpc_error::RpcError;
+use super::task_source::TaskSource;
 use super::wire::MalformedCall;
 
 /// How long calls may run after the end of the input. Enough for the answers to requests that were
@@ -83,6 +84,16 @@ pub trait ToolService: Send + Sync + 'static {
     /// client is gone.
     fn is_read(&self, arguments: &ToolArguments<'_>) -> bool;
 
+    /// Returns whether a call with these arguments may have to be confirmed by the client's user.
+    fn may_need_confirmation(&self, _arguments: &ToolArguments<'_>) -> bool {
+        false
+    }
+
+    /// Returns the executions that calls of the tools start, if any do. Clients may follow them as tasks of MCP.
+    fn tasks(&self) -> Option<&dyn TaskSource> {
+        None
+    }
+
     /// Reads a call of the tool with this index. The returned future runs it. `meta` is the request's
     /// `_meta`.
     fn call(
@@ -95,6 +106,11 @@ pub trait ToolService: Send + Sync + 'static {
 
     /// Returns the answer to a call that is rejected before it reaches its tool.
     fn refuse(&self, error: OperationError, scope: &CallScope) -> ToolAnswer;
+
+    /// Returns the answer in place of the one of a call, which cannot be sent.
+    fn replace_answer(&self, error: OperationError, scope: &CallScope) -> ToolAnswer {
+        self.refuse(error, scope)
+    }
 
     /// Returns the error for a call of a tool that does not exist.
     fn unknown_tool(&self, name: &str) -> RpcError;

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::service::{ToolDefinition, ToolHints};
+use super::task_source::TaskSource;
 
 /// The tools of a server, built once and shared by all its connections.
 pub(super) struct ToolTable {
@@ -17,6 +18,8 @@ pub(super) struct ToolTable {
 struct ToolLists {
     /// For MCP versions with a handshake.
     legacy: String,
+    /// For a client with tasks of MCP 2025-11-25.
+    with_tasks: String,
     /// For versions since 2026-07-28, whose results state their type and how long they may be
     /// cached.
     modern: String,
@@ -47,6 +50,8 @@ struct ListedTool<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     output_schema: Option<&'a Map<String, Value>>,
     annotations: Annotations,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    execution: Option<ToolExecution>,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     meta: Option<&'a Map<String, Value>>,
 }
@@ -65,17 +70,39 @@ struct Annotations {
     open_world_hint: Option<bool>,
 }
 
+/// How calls of a tool run, in MCP 2025-11-25.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolExecution {
+    task_support: &'static str,
+}
+
 impl ToolLists {
-    fn new(definitions: &[ToolDefinition]) -> Self {
+    fn new(definitions: &[ToolDefinition], tasks: Option<&dyn TaskSource>) -> Self {
         let tools = definitions.iter().map(ListedTool::new).collect();
         let mut list = ToolList { result_type: None, ttl_ms: None, cache_scope: None, tools };
         // Names, texts and JSON always serialize.
         let legacy = serde_json::to_string(&list).unwrap_or_default();
+        let with_tasks = list.with_tasks(tasks);
         list.result_type = Some("complete");
         list.ttl_ms = Some(0);
         list.cache_scope = Some("private");
         let modern = serde_json::to_string(&list).unwrap_or_default();
-        Self { legacy, modern }
+        Self { legacy, with_tasks, modern }
+    }
+}
+
+impl ToolList<'_> {
+    /// The list for a client with tasks of MCP 2025-11-25. Most calls of a tool do not start an execution, so none
+    /// has to be a task.
+    fn with_tasks(&mut self, tasks: Option<&dyn TaskSource>) -> String {
+        for tool in &mut self.tools {
+            let is_supported = tasks.is_some_and(|tasks| tasks.has_executions(tool.name));
+            tool.execution = is_supported.then_some(ToolExecution { task_support: "optional" });
+        }
+        let text = serde_json::to_string(&self).unwrap_or_default();
+        self.tools.iter_mut().for_each(|tool| tool.execution = None);
+        text
     }
 }
 
@@ -94,16 +121,22 @@ impl<'a> ListedTool<'a> {
                 idempotent_hint: idempotent,
                 open_world_hint: open_world,
             },
+            execution: None,
             meta: definition.meta.as_ref(),
         }
     }
 }
 
 impl ToolTable {
-    pub(super) fn new(definitions: &[ToolDefinition]) -> Self {
+    pub(super) fn new(definitions: &[ToolDefinition], tasks: Option<&dyn TaskSource>) -> Self {
         let names = definitions.iter().enumerate();
         let by_name = names.map(|(index, tool)| (tool.name.clone(), index)).collect();
-        Self { by_name, listed: ToolLists::new(definitions) }
+        Self { by_name, listed: ToolLists::new(definitions, tasks) }
+    }
+
+    /// Like [`listed`](Self::listed), for a client with tasks of MCP 2025-11-25.
+    pub(super) fn listed_with_tasks(&self) -> &str {
+        &self.listed.with_tasks
     }
 
     /// The answer to `tools/list`, rendered once as JSON, for a client of MCP 2026-07-28 or of an

@@ -11,16 +11,23 @@
 mod access;
 #[cfg(feature = "safety")]
 mod agents;
+mod approvals;
 mod authentication;
 mod batches;
 mod bodies;
 mod bounds;
 mod callers;
 mod connections;
+#[cfg(feature = "query")]
+mod cursors;
 mod direct;
+mod keep_alive;
 mod sessions;
 #[path = "../support/mod.rs"]
 mod support;
+mod tasks;
+#[path = "../support/works.rs"]
+mod works;
 
 use std::net::SocketAddr;
 use std::time::Duration;

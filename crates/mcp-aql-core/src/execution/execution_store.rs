@@ -233,21 +233,34 @@ fn read(found: &Record) -> Result<ExecutionRecord, StoreError> {
     serde_json::from_str(&found.value).map_err(StoreError::failed)
 }
 
+/// 45 bits of milliseconds are enough for a thousand years.
+const TIME_BITS: u32 = 45;
+/// The last time that an id can contain.
+const LAST_TIME: u64 = (1 << TIME_BITS) - 1;
+/// The digits of ids, which sort by value. Letters that look like digits are not used.
+const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+
 /// Generates an id: the time, encoded so that newer ids sort first, and 128 random bits.
 pub(crate) fn new_id(now: DateTime<Utc>) -> Result<String, StoreError> {
-    /// 45 bits of milliseconds are enough for a thousand years.
-    const TIME_BITS: u32 = 45;
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(|error| StoreError::failed(error.to_string()))?;
-    let last = (1_u64 << TIME_BITS) - 1;
-    let remaining = last.saturating_sub(u64::try_from(now.timestamp_millis()).unwrap_or_default());
-    let time = base32(u128::from(remaining), TIME_BITS);
+    let time = u64::try_from(now.timestamp_millis()).unwrap_or_default();
+    let time = base32(u128::from(LAST_TIME.saturating_sub(time)), TIME_BITS);
     Ok(format!("exec_{time}{}", base32(u128::from_be_bytes(random), u128::BITS)))
 }
 
-/// Encodes a number in digits and letters that sort by value. Letters that look like digits are not used.
+/// Returns the time in an id, or `None` if the text does not have the form of an id.
+pub fn created_at(id: &str) -> Option<DateTime<Utc>> {
+    let digits = id.strip_prefix("exec_")?.get(..TIME_BITS.div_ceil(5) as usize)?;
+    let remaining = digits.bytes().try_fold(0, |value: u64, digit| {
+        let digit = DIGITS.iter().position(|known| *known == digit)?;
+        Some(value << 5 | digit as u64)
+    })?;
+    DateTime::from_timestamp_millis(LAST_TIME.checked_sub(remaining)?.try_into().ok()?)
+}
+
+/// Encodes a number in the digits of ids.
 fn base32(value: u128, bits: u32) -> String {
-    const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     (0..bits.div_ceil(5))
         .rev()
         .map(|place| {
@@ -269,6 +282,11 @@ mod tests {
             (new_id(now).unwrap(), new_id(after(now, Duration::from_secs(1))).unwrap());
         assert_eq!((old.len(), new.len()), (40, 40));
         assert!(new < old, "{new} {old}");
+        let millisecond = now.timestamp_millis();
+        assert_eq!(created_at(&old).map(|at| at.timestamp_millis()), Some(millisecond));
+        for text in ["", "exec_", "exec_0000", "exec_iiiiiiiii0", "task_y7n44vbkz352"] {
+            assert_eq!(created_at(text), None, "{text}");
+        }
         assert_ne!(new_id(now).unwrap().split_off(14), old.clone().split_off(14));
         assert_eq!(base32(0, 10), "00");
         assert_eq!(base32(1023, 10), "zz");

@@ -40,6 +40,7 @@ use tracing::Instrument as _;
 use crate::clock::after;
 use execution_slot::ExecutionSlots;
 pub(crate) use execution_slot::{ExecutionSlot, LimitReached};
+pub use execution_store::created_at;
 use execution_store::{ExecutionStore, RecordUpdate};
 pub(crate) use operations::{PAGE_SIZES, built_in};
 pub use options::ExecutionOptions;
@@ -138,6 +139,11 @@ impl Executions {
 
     pub(crate) fn options(&self) -> &ExecutionOptions {
         &self.core.options
+    }
+
+    /// Returns how long an execution is kept after its end.
+    pub fn retention(&self) -> Duration {
+        self.core.options.keep
     }
 
     /// Acquires a slot for an execution of this session or principal.

@@ -7,11 +7,13 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use super::Executions;
 use super::payload::Progress;
 use super::status::Status;
-use crate::operation::Context;
+use crate::operation::{CallScope, Context};
 use crate::store::StoreError;
 
 /// How often the store is read for an execution that runs in another process.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// Longer than any process runs, and short enough to be added to the current time.
+const UNLIMITED: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// Reports the progress of an execution to a caller (REQ-MCP-15).
 struct ProgressReporter<'a> {
@@ -59,6 +61,16 @@ fn share(status: Status, progress: Option<&Progress>) -> Option<f64> {
 }
 
 impl Executions {
+    /// Waits for the end of an execution, and reports its progress to the caller until then. Returns early if the
+    /// caller cancels. It does not check whether the caller may see the execution.
+    ///
+    /// # Errors
+    /// If the store fails.
+    #[doc(hidden)]
+    pub async fn wait_for_end(&self, id: &str, scope: CallScope) -> Result<(), StoreError> {
+        self.wait(id, &Context::of_call(scope, None), UNLIMITED).await
+    }
+
     /// Waits for the end of an execution, until the caller cancels or the time is over.
     pub(crate) async fn wait(
         &self,

@@ -3,7 +3,9 @@
 mod accept;
 mod authentication;
 mod body;
+mod client_user;
 mod connections;
+mod current_request;
 #[cfg(unix)]
 mod descriptor_limit;
 #[cfg(not(unix))]
@@ -16,8 +18,11 @@ mod options;
 mod original_message;
 mod replay;
 mod request_origin;
+mod rmcp_context;
 mod rmcp_server;
 mod sessions;
+mod task_answers;
+mod task_routing;
 
 use std::future::Future;
 use std::net::SocketAddr;

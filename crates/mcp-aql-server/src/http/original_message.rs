@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use axum::body::Bytes;
+
 use crate::batch_budget::BatchBudget;
 
 /// The original message beside rmcp's parsed form, which loses repeated members and digits of
@@ -16,12 +18,19 @@ pub(super) struct OriginalMessage {
 
 /// The text of a message, or the body of an HTTP request as far as it was read.
 pub(super) trait OriginalText: fmt::Debug + Send + Sync {
+    /// Returns the text, which stays available.
+    fn read(&self) -> Bytes;
+
     /// Returns the text. A body is released: its bytes are not needed again, and the operation may run for
     /// long, so they must not count as bytes of a request that is being received.
     fn take(&self) -> Vec<u8>;
 }
 
 impl OriginalText for Box<[u8]> {
+    fn read(&self) -> Bytes {
+        Bytes::copy_from_slice(self)
+    }
+
     fn take(&self) -> Vec<u8> {
         self.to_vec()
     }

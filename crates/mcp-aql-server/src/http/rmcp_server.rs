@@ -1,44 +1,48 @@
 //! The requests that rmcp decodes, handled by the server.
 
-use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::request::Parts;
 use axum::response::Response;
 use futures_util::FutureExt as _;
-use mcp_aql_core::call_origin::CallOrigin;
-use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::future::erased;
 use mcp_aql_core::operation::{CallScope, Cancellation};
+use mcp_aql_core::principal::Principal;
+use mcp_aql_core::transport::Elicitation;
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
-    CompleteRequestMethod, CompleteRequestParams, CompleteResult, ConstString as _, ContentBlock,
-    CustomRequest, CustomResult, ErrorCode, Extensions, Implementation, InitializeRequestParams,
-    InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
+    CancelTaskMethod, CancelTaskParams, CompleteRequestMethod, CompleteRequestParams,
+    CompleteResult, ConstString as _, ContentBlock, CustomRequest, CustomResult, ErrorCode,
+    GetTaskMethod, GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams,
+    InitializeResult, JsonObject, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
-    ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ServerCapabilities,
+    ServerConfig, TASKS_EXTENSION_ID, Tool, ToolAnnotations, UpdateTaskMethod, UpdateTaskParams,
 };
-use rmcp::service::{Peer, RequestContext};
+use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use tokio_util::sync::CancellationToken;
+use serde::de::IgnoredAny;
 
+use super::client_user::ClientUser;
+use super::current_request::made;
 use super::original_message::OriginalMessage;
-use super::sessions::{Sessions, made};
+use super::rmcp_context::{PeerNotifier, error_data, http_extensions, or_cancelled, take_origin};
+use super::sessions::Sessions;
+use super::task_answers;
 use crate::connection::Connection;
-use crate::mcp_version::WITH_BATCHES;
-use crate::origin::describe_call;
-use crate::progress::{Notifier, ProgressParams};
+use crate::elicitation::{Responses, input_required, repeating};
+use crate::mcp_version::{NEWEST, has_handshake};
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::server::{Server, ServerState};
 use crate::service::{
     SentArguments, ServerDescription, ToolArguments, ToolDefinition, ToolHints, panicked,
 };
+use crate::tasks::TaskCall;
 use crate::wire::{MalformedCall, Message, REPEATED_MEMBER, decode};
 
 /// What rmcp's handlers of all connections share.
@@ -51,7 +55,12 @@ pub(super) struct RmcpState {
 impl RmcpState {
     pub(super) fn new(shared: Arc<ServerState>, tools: Vec<ToolDefinition>) -> Arc<Self> {
         let ServerDescription { name, version, instructions } = shared.description();
-        let config = ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+        if shared.has_tasks() {
+            let tasks = (TASKS_EXTENSION_ID.to_owned(), JsonObject::new());
+            capabilities.extensions = Some(std::iter::once(tasks).collect());
+        }
+        let config = ServerConfig::new(capabilities)
             .with_server_info(Implementation::new(name, version))
             .with_instructions(instructions);
         let tools = tools.into_iter().map(tool).collect();
@@ -91,12 +100,12 @@ impl RmcpService {
 /// empty lists.
 pub(super) struct RmcpServer {
     state: Arc<RmcpState>,
-    server: Server,
+    server: Arc<Server>,
 }
 
 impl RmcpServer {
     pub(super) fn new(state: Arc<RmcpState>, connection: Arc<Connection>) -> Self {
-        let server = Server::new(Arc::clone(&state.shared), connection);
+        let server = Arc::new(Server::new(Arc::clone(&state.shared), connection));
         Self { state, server }
     }
 
@@ -104,17 +113,14 @@ impl RmcpServer {
         &self,
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, RpcError> {
+    ) -> Result<CallToolResponse, RpcError> {
         let server = &self.server;
         let Some(tool) = server.tools().index(&request.name) else {
             return Err(server.service().unknown_tool(&request.name));
         };
+        let answers = (request.input_responses, request.request_state);
         let mut extensions = http_extensions(&context.extensions);
-        let origin = extensions.remove::<CallOrigin>().map(|mut origin| {
-            let id = serde_json::to_string(&context.id).unwrap_or_default();
-            describe_call(&mut origin, &id, &request.name);
-            Arc::new(origin)
-        });
+        let origin = take_origin(&mut extensions, context, &request.name);
         let sent: Option<OriginalMessage> = extensions.remove();
         let room = sent.as_ref().and_then(OriginalMessage::room).cloned();
         let message = sent.map(|sent| sent.take_text());
@@ -132,17 +138,26 @@ impl RmcpServer {
                 Ok(SentArguments::Parsed(members.into()).into())
             }
         };
+        let caller: Option<Principal> = extensions.get().cloned();
         let cancellation = Cancellation::default();
         let notifier = PeerNotifier(context.peer.clone());
         let meta = RequestMeta(context.meta.0.0.clone());
-        let scope = CallScope { extensions, origin, ..cancellation.clone().into() };
+        let elicitation = self.elicitation(&meta, answers, context);
+        let scope = CallScope { extensions, origin, elicitation, ..cancellation.clone().into() };
+        let operation = arguments.as_ref().ok().and_then(ToolArguments::operation);
+        let modern = meta.protocol_version() == Some(NEWEST);
+        if let Some(protocol) = server.task_protocol(None, &meta, modern, operation) {
+            let (meta, notifier) = (&meta, Arc::new(notifier));
+            let call = TaskCall { protocol, tool, arguments, task: None, meta, notifier, scope };
+            let answer = or_cancelled(server.call_with_tasks(call), context, &cancellation);
+            return task_answers::call_response(&answer.await?);
+        }
         let work = pin!(server.reply(tool, arguments, &meta, &notifier, scope));
-        let answer = tokio::select! {
-            biased;
-            answer = server.within(room.as_ref(), work) => answer,
-            never = pass_on(&context.ct, &cancellation) => match never {},
-        };
-        let reply = answer?;
+        let work = server.within(room.as_ref(), caller.as_ref(), work);
+        let reply = or_cancelled(work, context, &cancellation).await?;
+        if let Some(question) = &reply.question {
+            return task_answers::call_response(input_required(question).to_string().as_bytes());
+        }
         let structured = match server.service().has_structured_content() {
             true => serde_json::from_str(&reply.text).ok(),
             false => None,
@@ -153,7 +168,20 @@ impl RmcpServer {
         let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
         result.is_error = Some(failed);
         result.structured_content = structured;
-        Ok(result)
+        Ok(result.into())
+    }
+
+    /// How the user of the client can be asked.
+    fn elicitation(
+        &self,
+        meta: &RequestMeta,
+        (responses, state): (Option<Responses>, Option<String>),
+        context: &RequestContext<RoleServer>,
+    ) -> Option<Elicitation> {
+        match meta.protocol_version() {
+            Some(version) if !has_handshake(version) => repeating(meta, responses.as_ref(), state),
+            _ => ClientUser::of(self.server.connection(), context),
+        }
     }
 }
 
@@ -170,8 +198,13 @@ impl ServerHandler for RmcpServer {
         let connection = self.server.connection();
         connection.initialized();
         context.peer.set_peer_info(request.clone());
-        let result = self.negotiate_initialize(&request)?;
-        connection.negotiated(result.protocol_version.as_str() == WITH_BATCHES);
+        let mut result = self.negotiate_initialize(&request)?;
+        let tasks = self.server.service().tasks();
+        let capabilities = serde_json::to_value(&request.capabilities).unwrap_or_default();
+        let capabilities = capabilities.as_object().cloned().unwrap_or_default();
+        connection.negotiated(result.protocol_version.as_str(), &capabilities, tasks);
+        // They belong to versions without this request.
+        result.capabilities.extensions = None;
         Ok(result)
     }
 
@@ -201,16 +234,45 @@ impl ServerHandler for RmcpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let answer = AssertUnwindSafe(erased(self.answer(request, &context))).catch_unwind().await;
-        answer.unwrap_or_else(|_| Err(panicked())).map(Into::into).map_err(error_data)
+        answer.unwrap_or_else(|_| Err(panicked())).map_err(error_data)
     }
 
-    /// Handles a call whose parameters are malformed: rmcp treats it as an unknown method
-    /// (REQ-MCP-12, choice C-12).
+    async fn get_task(
+        &self,
+        _request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        task_answers::answer_extension(&self.server, GetTaskMethod::VALUE, &context).await
+    }
+
+    async fn update_task(
+        &self,
+        _request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let method = UpdateTaskMethod::VALUE;
+        task_answers::answer_extension::<IgnoredAny>(&self.server, method, &context).await.map(drop)
+    }
+
+    async fn cancel_task(
+        &self,
+        _request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let method = CancelTaskMethod::VALUE;
+        task_answers::answer_extension::<IgnoredAny>(&self.server, method, &context).await.map(drop)
+    }
+
+    /// Handles requests about tasks of MCP 2025-11-25, and a call whose parameters are malformed: rmcp treats it as an
+    /// unknown method (REQ-MCP-12, choice C-12).
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
+        if let Some(answer) = task_answers::answer_custom(&self.server, &request, &context).await {
+            return answer;
+        }
         if request.method == CallToolRequestMethod::VALUE {
             let params = request.params.map(|params| params.to_string());
             let call = MalformedCall::find(params.as_deref());
@@ -249,42 +311,6 @@ impl ServerHandler for RmcpServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         Err(ErrorData::method_not_found::<CompleteRequestMethod>())
-    }
-}
-
-fn error_data(error: RpcError) -> ErrorData {
-    ErrorData::new(ErrorCode(error.code), error.message, error.data)
-}
-
-/// Returns the extensions of the HTTP request, among which the transport keeps the original message.
-fn http_extensions(extensions: &Extensions) -> mcp_aql_core::transport::Extensions {
-    extensions.get::<Parts>().map(|parts| parts.extensions.clone()).unwrap_or_default()
-}
-
-/// Cancels the call when the client cancels the request.
-async fn pass_on(request: &CancellationToken, call: &Cancellation) -> Infallible {
-    request.cancelled().await;
-    call.cancel();
-    std::future::pending().await
-}
-
-/// Sends progress through rmcp.
-struct PeerNotifier(Peer<RoleServer>);
-
-impl Notifier for PeerNotifier {
-    fn notify(&self, params: ProgressParams) -> BoxFuture<'_, ()> {
-        erased(async move {
-            let ProgressParams { progress_token, progress, total, message } = params;
-            // Both types are a string or an integer.
-            let token = serde_json::to_value(progress_token).and_then(serde_json::from_value);
-            let Ok(token) = token else { return };
-            let mut params = ProgressNotificationParam::new(token, progress);
-            params.total = total;
-            params.message = message;
-            if let Err(error) = self.0.notify_progress(params).await {
-                tracing::debug!(%error, "progress could not be sent");
-            }
-        })
     }
 }
 

@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::mcp_version::{MCP_VERSIONS, has_handshake, negotiate};
+use crate::connection::Connection;
+use crate::mcp_version::{MCP_VERSIONS, WITH_TASKS, has_handshake, negotiate};
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::service::ServerDescription;
+use crate::task_source::{TASKS_EXTENSION, TaskSource, tasks_capability};
 
 /// MCP's error code for a version that the server does not support.
 const UNSUPPORTED_VERSION: i32 = -32022;
@@ -42,8 +44,7 @@ pub(super) struct Admitted {
 struct InitializeParams<'a> {
     #[serde(borrow)]
     protocol_version: Cow<'a, str>,
-    #[serde(rename = "capabilities")]
-    _capabilities: Map<String, Value>,
+    capabilities: Map<String, Value>,
     #[serde(rename = "clientInfo")]
     _client_info: Map<String, Value>,
 }
@@ -53,7 +54,7 @@ struct InitializeParams<'a> {
 #[serde(rename_all = "camelCase")]
 struct InitializeResult<'a> {
     protocol_version: &'static str,
-    capabilities: Value,
+    capabilities: Map<String, Value>,
     server_info: ServerInfo<'a>,
     instructions: &'a str,
 }
@@ -64,7 +65,7 @@ struct InitializeResult<'a> {
 struct DiscoverResult<'a> {
     result_type: &'static str,
     supported_versions: [&'static str; 5],
-    capabilities: Value,
+    capabilities: Map<String, Value>,
     instructions: &'a str,
     ttl_ms: u64,
     cache_scope: &'static str,
@@ -123,17 +124,19 @@ impl Lifecycle {
         Ok(Admitted { modern, legacy })
     }
 
-    /// Answers `initialize`. Returns the negotiated version and the result as JSON.
+    /// Answers `initialize` with JSON, and records what was negotiated.
     ///
     /// # Errors
     /// If the parameters do not have the members that MCP requires.
     pub(super) fn initialize(
         &mut self,
         params: Option<&RawValue>,
+        connection: &Connection,
         description: &ServerDescription,
-    ) -> Result<(&'static str, String), RpcError> {
+        tasks: Option<&dyn TaskSource>,
+    ) -> Result<String, RpcError> {
         let params = serde_json::from_str::<InitializeParams<'_>>(params.map_or("", RawValue::get));
-        let Ok(InitializeParams { protocol_version, .. }) = params else {
+        let Ok(InitializeParams { protocol_version, capabilities: of_client, .. }) = params else {
             return Err(RpcError::new(
                 -32602,
                 "initialize takes 'protocolVersion' as a string, and 'capabilities' and \
@@ -142,24 +145,28 @@ impl Lifecycle {
         };
         self.has_handshake = true;
         let protocol_version = negotiate(&protocol_version);
+        connection.negotiated(protocol_version, &of_client, tasks);
         self.version = Some(protocol_version);
+        let tasks = tasks.filter(|_| protocol_version == WITH_TASKS);
+        let tasks = tasks.map(|source| ("tasks", tasks_capability(source)));
         let result = InitializeResult {
             protocol_version,
-            capabilities: capabilities(),
+            capabilities: capabilities(tasks),
             server_info: ServerInfo::new(description),
             instructions: &description.instructions,
         };
         // Texts always serialize.
-        Ok((protocol_version, serde_json::to_string(&result).unwrap_or_default()))
+        Ok(serde_json::to_string(&result).unwrap_or_default())
     }
 }
 
 /// Answers `server/discover` with JSON.
-pub(super) fn discover(description: &ServerDescription) -> String {
+pub(super) fn discover(description: &ServerDescription, tasks: Option<&dyn TaskSource>) -> String {
+    let extensions = tasks.map(|_| ("extensions", json!({ TASKS_EXTENSION: {} })));
     let result = DiscoverResult {
         result_type: "complete",
         supported_versions: MCP_VERSIONS,
-        capabilities: capabilities(),
+        capabilities: capabilities(extensions),
         instructions: &description.instructions,
         ttl_ms: 0,
         cache_scope: "private",
@@ -169,9 +176,11 @@ pub(super) fn discover(description: &ServerDescription) -> String {
     serde_json::to_string(&result).unwrap_or_default()
 }
 
-/// The capabilities of the server: it has tools, and no prompts, resources or completions.
-fn capabilities() -> Value {
-    json!({ "tools": {} })
+/// The capabilities of the server: it has tools, and no prompts, resources or completions. `tasks` is a further one, if
+/// calls start executions.
+fn capabilities(tasks: Option<(&str, Value)>) -> Map<String, Value> {
+    let all = [("tools", json!({}))].into_iter().chain(tasks);
+    all.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn unsupported(version: Option<&str>) -> RpcError {
@@ -201,8 +210,10 @@ mod tests {
         let mut lifecycle = Lifecycle::default();
         let params = r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{}}"#;
         let params = RawValue::from_string(params.to_owned()).unwrap();
-        let (version, _) = lifecycle.initialize(Some(&params), &description()).unwrap();
-        assert_eq!(version, "2025-06-18");
+        let connection = Connection::default();
+        let result = lifecycle.initialize(Some(&params), &connection, &description(), None);
+        let result = result.unwrap();
+        assert!(result.starts_with(r#"{"protocolVersion":"2025-06-18","#), "{result}");
         lifecycle
     }
 
@@ -242,7 +253,9 @@ mod tests {
         for params in [None, Some("[]"), Some(r#"{"protocolVersion":"2025-06-18"}"#)] {
             let mut lifecycle = Lifecycle::default();
             let params = params.map(|params| RawValue::from_string(params.to_owned()).unwrap());
-            let error = lifecycle.initialize(params.as_deref(), &description()).unwrap_err();
+            let connection = Connection::default();
+            let result = lifecycle.initialize(params.as_deref(), &connection, &description(), None);
+            let error = result.unwrap_err();
             assert_eq!(error.code, -32602);
             assert!(!lifecycle.has_handshake);
         }

@@ -12,19 +12,22 @@ use futures_util::future::FusedFuture;
 use mcp_aql_core::future::erased;
 use mcp_aql_core::operation::{CallScope, Cancellation};
 use mcp_aql_core::request::too_large;
+use mcp_aql_core::transport::Elicitation;
 use serde_json::value::RawValue;
 
 use super::Input;
 use super::answer_target::{AnswerTarget, BatchAnswers};
 use super::brief_operations::{BriefOperations, OperationPace};
-use super::lifecycle::{Lifecycle, discover};
-use super::message_wait::MessageWait;
+use super::lifecycle::{Admitted, Lifecycle, discover};
+use super::message_wait::{MessageWait, beside};
+use super::questions::ClientUser;
 use crate::calls::Calls;
-use crate::mcp_version::WITH_BATCHES;
+use crate::elicitation;
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::server::Server;
 use crate::service::{SentArguments, ToolArguments, ToolWork};
+use crate::tasks::is_task_method;
 use crate::wire::{
     Fault, LONG_BATCH, Line, Lines, MAX_BATCH_MESSAGES, MalformedCall, Message, OtherRequest,
     Outbox, REPEATED_MEMBER, Refusal, ToolCall, batch_ids, canonical_id, decode, fail_with,
@@ -34,21 +37,6 @@ use crate::wire::{
 /// The error message for malformed parameters of a request other than a call.
 const MALFORMED_PARAMS: &str =
     "'params' is an object whose '_meta' is an object, and neither repeats a member";
-
-/// Awaits a future, and polls the writer before it each time.
-async fn beside<T>(
-    mut writer: Pin<&mut impl FusedFuture<Output = ()>>,
-    future: impl Future<Output = T>,
-) -> T {
-    let mut future = pin!(future);
-    poll_fn(|context| {
-        if !writer.is_terminated() {
-            let _ = writer.as_mut().poll(context);
-        }
-        future.as_mut().poll(context)
-    })
-    .await
-}
 
 /// A call that has not returned yet.
 struct RunningCall {
@@ -62,11 +50,17 @@ struct RunningCall {
     modern: bool,
 }
 
+impl Drop for MessageReader {
+    fn drop(&mut self) {
+        self.user.leave();
+    }
+}
+
 /// Reads lines, answers requests and starts calls.
 pub(super) struct MessageReader {
-    server: Arc<Server>,
-    outbox: Outbox,
-    calls: Arc<Calls>,
+    pub(super) server: Arc<Server>,
+    pub(super) outbox: Outbox,
+    pub(super) calls: Arc<Calls>,
     operations: BriefOperations,
     /// The cancellation of a call that has returned.
     unused_cancellation: Option<Cancellation>,
@@ -76,11 +70,13 @@ pub(super) struct MessageReader {
     returned: Option<Instant>,
     /// Whether to let other tasks run before the next message is read.
     yields: bool,
-    lifecycle: Lifecycle,
+    pub(super) lifecycle: Lifecycle,
+    user: Arc<ClientUser>,
 }
 
 impl MessageReader {
     pub(super) fn new(server: Arc<Server>, outbox: Outbox) -> Self {
+        let user = Arc::new(ClientUser::new(outbox.clone()));
         Self {
             server,
             outbox,
@@ -91,6 +87,7 @@ impl MessageReader {
             returned: None,
             yields: false,
             lifecycle: Lifecycle::default(),
+            user,
         }
     }
 
@@ -174,7 +171,7 @@ impl MessageReader {
     /// Handles the messages of a batch concurrently. Their answers are sent together.
     fn take_batch(&mut self, messages: &[&RawValue]) {
         if messages.len() > MAX_BATCH_MESSAGES {
-            return self.fail(None, -32600, LONG_BATCH, &self.line());
+            return self.push(&self.line(), |line| fail_with(line, None, -32600, LONG_BATCH));
         }
         let answers = BatchAnswers::new(self.outbox.clone(), self.server.batch_budget());
         let answers = AnswerTarget::Batch(Arc::new(answers));
@@ -186,9 +183,15 @@ impl MessageReader {
     fn take_one(&mut self, message: Message<'_>, answers: &AnswerTarget) {
         match message {
             Message::Call(call) => match self.admit_call(&call) {
-                Ok((meta, modern)) => self.call(call, meta, modern, answers),
+                Ok((meta, modern)) => match self.task_protocol(&call, &meta, modern, answers) {
+                    Some(protocol) => self.call_with_tasks(protocol, &call, meta, answers),
+                    None => self.call(call, meta, modern, answers),
+                },
                 Err(error) => self.error(Some(call.id), &error, answers),
             },
+            Message::Request(request) if is_task_method(&request.method) => {
+                self.take_task_request(&request, answers);
+            }
             Message::Request(request) => {
                 let server = Arc::clone(&self.server);
                 match self.result(&server, &request, answers) {
@@ -201,6 +204,7 @@ impl MessageReader {
             Message::Cancelled { request } => {
                 self.calls.cancel(&canonical_id(request));
             }
+            Message::Answer { id, result } => self.user.answer(id, result),
             Message::Refused(refusal) => self.refuse(refusal, answers),
             Message::Batch(_) => self.refuse(Refusal { id: None, fault: Fault::Form }, answers),
             Message::Ignored | Message::Blank => {}
@@ -228,6 +232,17 @@ impl MessageReader {
         Ok((meta, admitted.modern))
     }
 
+    /// Returns the `_meta` of a request other than a call, and how it is answered.
+    pub(super) fn admit_request(
+        &self,
+        request: &OtherRequest<'_>,
+    ) -> Result<(RequestMeta, Admitted), RpcError> {
+        let meta = request.meta().ok().and_then(RequestMeta::read);
+        let meta = meta.ok_or_else(|| RpcError::new(-32602, MALFORMED_PARAMS))?;
+        let admitted = self.lifecycle.admit(&request.method, &meta)?;
+        Ok((meta, admitted))
+    }
+
     /// Returns the result of a request other than a call, as JSON.
     fn result<'a>(
         &mut self,
@@ -237,17 +252,18 @@ impl MessageReader {
     ) -> Result<Cow<'a, str>, RpcError> {
         let method = &*request.method;
         if method == "initialize" {
-            let (version, result) =
-                self.lifecycle.initialize(request.params, server.description())?;
-            server.connection().negotiated(version == WITH_BATCHES);
+            let (connection, description) = (server.connection(), server.description());
+            let tasks = server.service().tasks();
+            let result =
+                self.lifecycle.initialize(request.params, connection, description, tasks)?;
             return Ok(result.into());
         }
-        let meta = request.meta().ok().and_then(RequestMeta::read);
-        let meta = meta.ok_or_else(|| RpcError::new(-32602, MALFORMED_PARAMS))?;
-        let admitted = self.lifecycle.admit(method, &meta)?;
+        let (_, admitted) = self.admit_request(request)?;
         match method {
             "ping" if admitted.legacy => Ok("{}".into()),
-            "server/discover" if !admitted.legacy => Ok(discover(server.description()).into()),
+            "server/discover" if !admitted.legacy => {
+                Ok(discover(server.description(), server.service().tasks()).into())
+            }
             "tools/list" => server.listed(admitted.modern, answers.room()).map(Cow::Borrowed),
             _ => Err(RpcError::new(-32601, method.to_owned())),
         }
@@ -266,8 +282,13 @@ impl MessageReader {
             return self.error(Some(call.id), &unknown, answers);
         };
         let cancellation = self.unused_cancellation();
+        let elicitation = match self.elicitation(&call, &meta, modern) {
+            Ok(elicitation) => elicitation,
+            Err(error) => return self.error(Some(call.id), &error, answers),
+        };
         let indexed = call.index.take().filter(|_| answers.room().is_none());
         let scope = self.server.piped((call.id, &call.name), &cancellation, self.lifecycle.version);
+        let scope = CallScope { elicitation, ..scope };
         let mut work = match indexed.map(|index| SentArguments::Indexed(index).into()) {
             Some(arguments) if meta.progress_token(&arguments).is_none() => {
                 self.server.call(tool, arguments.for_quoted_reply(), &meta, scope)
@@ -302,6 +323,20 @@ impl MessageReader {
         self.spawn(call, answers);
     }
 
+    /// How the client's user can be asked about a call.
+    pub(super) fn elicitation(
+        &self,
+        call: &ToolCall<'_>,
+        meta: &RequestMeta,
+        modern: bool,
+    ) -> Result<Option<Elicitation>, RpcError> {
+        if modern {
+            return elicitation::of_call(call, meta);
+        }
+        let asks = self.server.connection().takes_questions();
+        Ok(asks.then(|| Elicitation::Waiting(Arc::clone(&self.user) as _)))
+    }
+
     /// Returns the cancellation of the last call if that has returned at once and nothing refers to it, or else a new
     /// one.
     fn unused_cancellation(&mut self) -> Cancellation {
@@ -329,7 +364,7 @@ impl MessageReader {
                 None => arguments.map(ToolArguments::for_quoted_reply),
             };
             let work = pin!(server.reply(tool, arguments, &meta, &outbox, scope));
-            server.within(room.as_ref(), work).await
+            server.within(room.as_ref(), None, work).await
         });
         work.into()
     }
@@ -374,7 +409,7 @@ impl MessageReader {
         if id.is_none() && !matches!(fault, Fault::Form) {
             return tracing::debug!(?fault, "a message without an id is not answered");
         }
-        match (self.server.refuse_message(fault), id) {
+        match (self.server.refuse_message(fault, None), id) {
             (Err(error), id) => self.error(id.as_deref(), &error, answers),
             (answer, Some(id)) => {
                 let modern = !self.lifecycle.has_handshake;
@@ -384,12 +419,8 @@ impl MessageReader {
         }
     }
 
-    fn error(&self, id: Option<&str>, error: &RpcError, answers: &AnswerTarget) {
+    pub(super) fn error(&self, id: Option<&str>, error: &RpcError, answers: &AnswerTarget) {
         self.push(answers, |line| write_error(line, id, error));
-    }
-
-    fn fail(&self, id: Option<&str>, code: i32, message: &str, answers: &AnswerTarget) {
-        self.push(answers, |line| fail_with(line, id, code, message));
     }
 
     fn push(&self, answers: &AnswerTarget, write: impl FnOnce(&mut Vec<u8>)) {

@@ -1,6 +1,10 @@
-//! Decides from the traffic how to wait for the next message.
+//! Decides from the traffic how to wait for the next message, and writes answers meanwhile.
 
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::time::{Duration, Instant};
+
+use futures_util::future::FusedFuture;
 
 /// How long to poll for the next message after the answers were written. A program that calls one operation
 /// after another sends it at once, and waking a processor that has just gone to sleep takes longer
@@ -62,6 +66,21 @@ impl MessageWait {
         };
         message
     }
+}
+
+/// Awaits a future, and polls the writer before it each time.
+pub(super) async fn beside<T>(
+    mut writer: Pin<&mut impl FusedFuture<Output = ()>>,
+    future: impl Future<Output = T>,
+) -> T {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        if !writer.is_terminated() {
+            let _ = writer.as_mut().poll(context);
+        }
+        future.as_mut().poll(context)
+    })
+    .await
 }
 
 #[cfg(test)]

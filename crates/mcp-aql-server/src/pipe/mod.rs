@@ -9,6 +9,8 @@ mod brief_operations;
 mod lifecycle;
 mod message_reader;
 mod message_wait;
+mod questions;
+mod task_requests;
 
 use std::fs::File;
 use std::pin::pin;

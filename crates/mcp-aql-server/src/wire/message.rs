@@ -20,7 +20,9 @@ pub(crate) enum Message<'a> {
     Cancelled { request: &'a str },
     /// Any other request.
     Request(OtherRequest<'a>),
-    /// Any other notification, or an answer: the server sends no requests.
+    /// The answer to a request of the server. An error has no result.
+    Answer { id: &'a str, result: Option<&'a RawValue> },
+    /// Any other notification.
     Ignored,
     /// An invalid message, with the reason.
     Refused(Refusal),
@@ -43,6 +45,12 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) index: Option<IndexedArguments<'a>>,
     /// The request's `_meta`.
     pub(crate) meta: Option<&'a str>,
+    /// The answers that the client sends along with a repeated call, as JSON.
+    pub(crate) input_responses: Option<&'a str>,
+    /// The state that the server has sent with its questions, as JSON.
+    pub(crate) request_state: Option<&'a str>,
+    /// The member with which a client of MCP 2025-11-25 asks for a task.
+    pub(crate) task: Option<&'a str>,
 }
 
 /// A request other than a tool call.
@@ -182,19 +190,19 @@ struct Envelope<'a> {
     method: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     params: Option<&'a RawValue>,
-    #[serde(default)]
-    result: IsPresent,
-    #[serde(default)]
-    error: IsPresent,
+    #[serde(borrow, default)]
+    result: Member<'a>,
+    #[serde(borrow, default)]
+    error: Member<'a>,
 }
 
-/// Whether a message has a member, of any value.
+/// A member of any value, also `null`.
 #[derive(Default)]
-struct IsPresent(bool);
+struct Member<'a>(Option<&'a RawValue>);
 
-impl<'de> Deserialize<'de> for IsPresent {
+impl<'de: 'a, 'a> Deserialize<'de> for Member<'a> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        IgnoredAny::deserialize(deserializer).map(|_| Self(true))
+        <&RawValue>::deserialize(deserializer).map(|value| Self(Some(value)))
     }
 }
 
@@ -206,6 +214,12 @@ struct CallParams<'a> {
     arguments: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "_meta")]
     meta: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "inputResponses")]
+    responses: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "requestState")]
+    state: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    task: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -277,12 +291,16 @@ fn scan_call(text: &str) -> Option<ToolCall<'_>> {
 
 /// Finds the parts of the parameters of a call. Its id is not among them.
 fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
-    let (mut tool, mut arguments, mut meta) = (None, None, None);
+    let (mut tool, mut arguments, mut meta, mut task) = (None, None, None, None);
+    let (mut responses, mut state) = (None, None);
     scanner.object(|scanner, name| {
         let repeats = match name {
             "name" => tool.replace(scanner.plain_string()?).is_some(),
             "arguments" => arguments.replace(IndexedArguments::read(scanner)?).is_some(),
             "_meta" => meta.replace(scanner.value()?).is_some(),
+            "inputResponses" => responses.replace(scanner.value()?).is_some(),
+            "requestState" => state.replace(scanner.value()?).is_some(),
+            "task" => task.replace(scanner.value()?).is_some(),
             _ => {
                 scanner.value()?;
                 false
@@ -291,7 +309,16 @@ fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
         (!repeats).then_some(())
     })?;
     let (arguments, index) = arguments.unzip();
-    Some(ToolCall { id: "", name: tool?.into(), arguments, index: index.flatten(), meta })
+    Some(ToolCall {
+        id: "",
+        name: tool?.into(),
+        arguments,
+        index: index.flatten(),
+        meta,
+        input_responses: responses,
+        request_state: state,
+        task: task.filter(|task| *task != "null"),
+    })
 }
 
 /// Whether serde reports a repeated field.
@@ -333,6 +360,7 @@ pub(crate) fn too_long(recovered: RecoveredId, error: OperationError) -> Refusal
 fn sort(envelope: Envelope<'_>) -> Message<'_> {
     let Envelope { jsonrpc, id, method, params, result, error } = envelope;
     let id = id.map(RawValue::get);
+    let has_answer = result.0.is_some() || error.0.is_some();
     let refused = |fault| {
         let id = id.filter(|id| is_id(id)).map(str::to_owned);
         Message::Refused(Refusal { id, fault })
@@ -341,18 +369,26 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
         return refused(Fault::Form);
     }
     match (method, id) {
-        (Some(_), _) if result.0 || error.0 => refused(Fault::Form),
+        (Some(_), _) if has_answer => refused(Fault::Form),
         (Some(method), Some(id)) if method == "tools/call" => {
             let params = params.map(RawValue::get);
             let malformed = || refused(Fault::Parameters(MalformedCall::find(params)));
             match object::<CallParams<'_>>(params.unwrap_or_default()) {
-                Ok(CallParams { name, arguments, meta }) => {
+                Ok(CallParams { name, arguments, meta, responses, state, task }) => {
                     let arguments = arguments.map(RawValue::get);
                     if arguments.is_some_and(|arguments| !arguments.starts_with('{')) {
                         return malformed();
                     }
-                    let meta = meta.map(RawValue::get);
-                    Message::Call(ToolCall { id, name, arguments, index: None, meta })
+                    Message::Call(ToolCall {
+                        id,
+                        name,
+                        arguments,
+                        index: None,
+                        meta: meta.map(RawValue::get),
+                        input_responses: responses.map(RawValue::get),
+                        request_state: state.map(RawValue::get),
+                        task: task.map(RawValue::get),
+                    })
                 }
                 Err(error) if is_repetition(&error) => refused(Fault::Repeated),
                 Err(_) => malformed(),
@@ -367,7 +403,8 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
             }
         }
         (Some(_), None) => Message::Ignored,
-        (None, _) if result.0 || error.0 => Message::Ignored,
+        (None, Some(id)) if has_answer => Message::Answer { id, result: result.0 },
+        (None, None) if has_answer => Message::Ignored,
         (None, _) => refused(Fault::Form),
     }
 }
@@ -427,6 +464,9 @@ mod tests {
             r#"{"name":"\u0074"}"#,
             r#"{"name":"t","arguments":{"operation":"o","params":{"a":1}},"x":{}}"#,
             r#"{"name":"t","arguments":null,"x":{}}"#,
+            r#"{"name":"t","task":{"ttl":1},"arguments":{}}"#,
+            r#"{"name":"t","task":null}"#,
+            r#"{"name":"t","task":{},"task":{}}"#,
             r#"{"name":"t","arguments":[]}"#,
             r#"{"name":"t","name":"u"}"#,
             r#"["t",{}]"#,
@@ -458,7 +498,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!((valid, indexed), (4, 2));
+        assert_eq!((valid, indexed), (8, 2));
     }
 
     #[test]
@@ -474,7 +514,7 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#, "Request"),
             (r#"{"jsonrpc":"2.0","id":7,"method":"","params":{}}"#, "Request"),
             (r#"{"jsonrpc":"2.0","method":""}"#, "Ignored"),
-            (r#"{"jsonrpc":"2.0","id":7,"result":null}"#, "Ignored"),
+            (r#"{"jsonrpc":"2.0","id":7,"result":null}"#, "Answer"),
             (r#"{"jsonrpc":"2.0","error":{"code":1,"message":"no"}}"#, "Ignored"),
             (r#"{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}"#, "Refused"),
             (r#"{"jsonrpc":"2.0","id":7,"method":null}"#, "Refused"),

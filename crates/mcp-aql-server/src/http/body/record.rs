@@ -32,6 +32,10 @@ impl BodyRecord {
 }
 
 impl OriginalText for Mutex<BodyRecord> {
+    fn read(&self) -> Bytes {
+        lock(self).read()
+    }
+
     fn take(&self) -> Vec<u8> {
         std::mem::take(&mut *lock(self)).read().into()
     }

@@ -1,0 +1,67 @@
+//! The executions of an adapter as the source of tasks.
+
+use std::time::Duration;
+
+use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::operation::{CallScope, ExecutionCall, Handler, RegisteredOperation};
+use mcp_aql_core::request::Arguments;
+use mcp_aql_core::response::Reply;
+use mcp_aql_core::router::Endpoint;
+use mcp_aql_core::vocab::ReplyForm;
+use serde_json::{Map, Value};
+
+use super::adapter_tools::AdapterTools;
+use super::task_source::{CANCEL_EXECUTION, TaskSource};
+
+/// Whether calls of an operation start an execution or run one again.
+fn starts_execution(operation: &RegisteredOperation) -> bool {
+    operation.spec.lifecycle.is_some()
+        || matches!(operation.handler, Handler::Execution(ExecutionCall::Retry))
+}
+
+impl TaskSource for AdapterTools {
+    fn starts_execution(&self, operation: &str) -> bool {
+        let entry = self.adapter.registry().get(operation);
+        entry.is_some_and(|entry| starts_execution(&entry.operation))
+    }
+
+    fn has_executions(&self, tool: &str) -> bool {
+        let entries = &self.adapter.registry().entries;
+        self.endpoint(tool).is_some_and(|endpoint| {
+            let is_offered = |family| {
+                matches!(endpoint, Endpoint::Unified) || endpoint == Endpoint::Family(family)
+            };
+            entries.iter().any(|it| is_offered(it.family) && starts_execution(&it.operation))
+        })
+    }
+
+    fn can_cancel(&self) -> bool {
+        self.adapter.registry().get(CANCEL_EXECUTION).is_some()
+    }
+
+    fn retention(&self) -> Duration {
+        self.adapter.execution_table().retention()
+    }
+
+    fn call(
+        &self,
+        operation: &str,
+        params: Map<String, Value>,
+        scope: CallScope,
+    ) -> BoxFuture<'static, Reply> {
+        let members =
+            [("operation".to_owned(), operation.into()), ("params".to_owned(), params.into())];
+        let arguments = Arguments::from(Map::from_iter(members));
+        self.adapter.handle_arguments(Endpoint::Unified, arguments, scope, ReplyForm::Plain)
+    }
+
+    fn wait(&self, execution: String, scope: CallScope) -> BoxFuture<'static, ()> {
+        let adapter = self.adapter.clone();
+        erased(async move {
+            // The caller reads the execution afterwards, and receives the error of the store then.
+            if let Err(error) = adapter.execution_table().wait_for_end(&execution, scope).await {
+                tracing::warn!(%error, execution, "cannot wait for the end of an execution");
+            }
+        })
+    }
+}

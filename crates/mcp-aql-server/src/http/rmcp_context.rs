@@ -1,0 +1,87 @@
+//! The context of a request that rmcp decoded: its extensions, its cancellation and its notifications.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use axum::http::request::Parts;
+use mcp_aql_core::call_origin::CallOrigin;
+use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::operation::Cancellation;
+use rmcp::model::{
+    CustomNotification, ErrorCode, Extensions, MetaObject, NotificationMetaObject,
+    ProgressNotificationParam, ServerNotification,
+};
+use rmcp::service::{Peer, RequestContext};
+use rmcp::{ErrorData, RoleServer};
+use serde_json::Value;
+
+use crate::origin::describe_call;
+use crate::progress::{Notifier, ProgressParams, TASK_STATUS_NOTIFICATION};
+use crate::rpc_error::RpcError;
+
+pub(super) fn error_data(error: RpcError) -> ErrorData {
+    ErrorData::new(ErrorCode(error.code), error.message, error.data)
+}
+
+/// Returns the extensions of the HTTP request, among which the transport keeps the original message.
+pub(super) fn http_extensions(extensions: &Extensions) -> mcp_aql_core::transport::Extensions {
+    extensions.get::<Parts>().map(|parts| parts.extensions.clone()).unwrap_or_default()
+}
+
+/// Takes what is known of the origin of a call of this tool.
+pub(super) fn take_origin(
+    extensions: &mut mcp_aql_core::transport::Extensions,
+    context: &RequestContext<RoleServer>,
+    tool: &str,
+) -> Option<Arc<CallOrigin>> {
+    let mut origin: CallOrigin = extensions.remove()?;
+    let id = serde_json::to_string(&context.id).unwrap_or_default();
+    describe_call(&mut origin, &id, tool);
+    Some(Arc::new(origin))
+}
+
+/// Runs a call, and cancels it when the client cancels the request.
+pub(super) async fn or_cancelled<T>(
+    call: impl Future<Output = T>,
+    context: &RequestContext<RoleServer>,
+    cancellation: &Cancellation,
+) -> T {
+    let mut call = pin!(call);
+    tokio::select! {
+        biased;
+        answer = &mut call => return answer,
+        () = context.ct.cancelled() => cancellation.cancel(),
+    }
+    call.await
+}
+
+/// Sends notifications through rmcp.
+pub(super) struct PeerNotifier(pub(super) Peer<RoleServer>);
+
+impl Notifier for PeerNotifier {
+    fn notify(&self, params: ProgressParams) -> BoxFuture<'_, ()> {
+        erased(async move {
+            let ProgressParams { progress_token, progress, total, message, meta } = params;
+            // Both types are a string or an integer.
+            let token = serde_json::to_value(progress_token).and_then(serde_json::from_value);
+            let Ok(token) = token else { return };
+            let mut params = ProgressNotificationParam::new(token, progress);
+            params.total = total;
+            params.message = message;
+            params.meta = meta.map(|meta| NotificationMetaObject(MetaObject(meta)));
+            if let Err(error) = self.0.notify_progress(params).await {
+                tracing::debug!(%error, "progress could not be sent");
+            }
+        })
+    }
+
+    fn notify_task(&self, task: Value) -> BoxFuture<'_, ()> {
+        erased(async move {
+            let notification = CustomNotification::new(TASK_STATUS_NOTIFICATION, Some(task));
+            let notification = ServerNotification::CustomNotification(notification);
+            if let Err(error) = self.0.send_notification(notification).await {
+                tracing::debug!(%error, "the state of a task could not be sent");
+            }
+        })
+    }
+}

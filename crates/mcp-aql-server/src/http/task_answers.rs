@@ -1,0 +1,136 @@
+//! Answers calls that may run as tasks, and requests about tasks, over HTTP.
+
+use std::sync::Arc;
+
+use mcp_aql_core::operation::{CallScope, Cancellation};
+use rmcp::model::{
+    CallToolResponse, CallToolResult, CreateTaskResult, CustomRequest, CustomResult,
+    InputRequiredResult,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use super::client_user::ClientUser;
+use super::original_message::OriginalMessage;
+use super::rmcp_context::{PeerNotifier, error_data, http_extensions, or_cancelled, take_origin};
+use super::task_routing::WithTasks;
+use crate::mcp_version::NEWEST;
+use crate::request_meta::{PROTOCOL_VERSION, RequestMeta};
+use crate::rpc_error::RpcError;
+use crate::server::Server;
+use crate::service::ToolArguments;
+use crate::tasks::{TaskCall, TaskProtocol, is_task_method};
+use crate::tool_table::ToolTable;
+use crate::wire::{Message, REPEATED_MEMBER, decode};
+
+/// Answers a request of a session with the tasks of MCP 2025-11-25, and a request about tasks whose parameters rmcp
+/// could not parse. Returns `None` for another request.
+pub(super) async fn answer_custom(
+    server: &Arc<Server>,
+    request: &CustomRequest,
+    context: &RequestContext<RoleServer>,
+) -> Option<Result<CustomResult, ErrorData>> {
+    if context.extensions.get::<WithTasks>().is_none() {
+        let is_modern = context.meta.0.0.get(PROTOCOL_VERSION).is_some_and(|it| it == NEWEST);
+        if !is_modern || !is_task_method(&request.method) {
+            return None;
+        }
+        let answer = answer_extension(server, &request.method, context).await;
+        return Some(answer.map(CustomResult::new));
+    }
+    let answer = answer_utility(server, &request.method, context).await;
+    let value = answer.and_then(|result| from_json(&result));
+    Some(value.map(CustomResult::new).map_err(error_data))
+}
+
+async fn answer_utility(
+    server: &Arc<Server>,
+    method: &str,
+    context: &RequestContext<RoleServer>,
+) -> Result<Vec<u8>, RpcError> {
+    let mut extensions = http_extensions(&context.extensions);
+    if method == "tools/list" {
+        let source = server.service().tasks();
+        return Ok(match server.service().tools_for(&extensions) {
+            Some(tools) => ToolTable::new(&tools, source).listed_with_tasks().into(),
+            None => server.tools().listed_with_tasks().into(),
+        });
+    }
+    let sent: Option<OriginalMessage> = extensions.remove();
+    let message = sent.map(|sent| sent.take_text()).unwrap_or_default();
+    let meta = RequestMeta(context.meta.0.0.clone());
+    let cancellation = Cancellation::default();
+    let message = decode(&message);
+    let tool = if let Message::Call(call) = &message { &*call.name } else { "" };
+    let origin = take_origin(&mut extensions, context, tool);
+    let scope = CallScope { extensions, origin, ..cancellation.clone().into() };
+    match message {
+        Message::Request(request) => {
+            let params = request.params.map(RawValue::get);
+            let request = server.task_request(&request.method, params, &meta, false)?;
+            or_cancelled(server.answer_task_request(request, scope), context, &cancellation).await
+        }
+        Message::Call(call) => {
+            let tool = server.tools().index(&call.name);
+            let tool = tool.ok_or_else(|| server.service().unknown_tool(&call.name))?;
+            let protocol = TaskProtocol::Utility;
+            let arguments = ToolArguments::read(call.arguments, server.limits());
+            let notifier = Arc::new(PeerNotifier(context.peer.clone()));
+            let task = call.task;
+            let elicitation = ClientUser::of(server.connection(), context);
+            let scope = CallScope { elicitation, ..scope };
+            let call = TaskCall { protocol, tool, arguments, task, meta: &meta, notifier, scope };
+            or_cancelled(server.call_with_tasks(call), context, &cancellation).await
+        }
+        // rmcp accepts a message with a repeated member.
+        _ => Err(RpcError::new(-32602, REPEATED_MEMBER)),
+    }
+}
+
+/// Answers a request about tasks in the form of the extension.
+pub(super) async fn answer_extension<T: DeserializeOwned>(
+    server: &Arc<Server>,
+    method: &str,
+    context: &RequestContext<RoleServer>,
+) -> Result<T, ErrorData> {
+    let answer = async {
+        let mut extensions = http_extensions(&context.extensions);
+        let sent: Option<OriginalMessage> = extensions.remove();
+        let message = sent.map(|sent| sent.take_text()).unwrap_or_default();
+        let Message::Request(request) = decode(&message) else {
+            return Err(RpcError::new(-32602, REPEATED_MEMBER));
+        };
+        let params = request.params.map(RawValue::get);
+        let meta = RequestMeta(context.meta.0.0.clone());
+        let request = server.task_request(method, params, &meta, true)?;
+        let cancellation = Cancellation::default();
+        let scope = CallScope { extensions, ..cancellation.clone().into() };
+        let answer = server.answer_task_request(request, scope);
+        from_json(&or_cancelled(answer, context, &cancellation).await?)
+    };
+    answer.await.map_err(error_data)
+}
+
+/// The answer to a call that may run as a task of the extension.
+pub(super) fn call_response(result: &[u8]) -> Result<CallToolResponse, RpcError> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct ResultType {
+        result_type: String,
+    }
+    let ResultType { result_type } = from_json(result)?;
+    Ok(match result_type.as_str() {
+        "task" => CallToolResponse::Task(from_json::<CreateTaskResult>(result)?),
+        "input_required" => from_json::<InputRequiredResult>(result)?.into(),
+        _ => CallToolResponse::Complete(from_json::<CallToolResult>(result)?),
+    })
+}
+
+fn from_json<T: DeserializeOwned>(result: &[u8]) -> Result<T, RpcError> {
+    serde_json::from_slice(result).map_err(|error| {
+        tracing::error!(%error, "a result could not be converted");
+        RpcError::new(-32603, "Internal error")
+    })
+}

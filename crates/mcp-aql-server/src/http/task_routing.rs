@@ -1,0 +1,67 @@
+//! Passes the tasks of MCP 2025-11-25 through rmcp, which only knows those of MCP 2026-07-28.
+
+use axum::http::request::Parts;
+use rmcp::model::{
+    ClientRequest, CustomRequest, CustomResult, GetExtensions as _, JsonRpcMessage,
+    ServerJsonRpcMessage, ServerResult,
+};
+use serde_json::Value;
+
+use super::original_message::OriginalMessage;
+use crate::connection::Connection;
+use crate::tasks::is_task_method;
+use crate::wire::{Message, decode};
+
+/// Marks a request of a session with the tasks of MCP 2025-11-25.
+#[derive(Clone)]
+pub(super) struct WithTasks;
+
+/// Turns a session's request into one that rmcp passes to
+/// [`on_custom_request`](rmcp::ServerHandler::on_custom_request), if rmcp's own form of its answer has no place for
+/// tasks of MCP 2025-11-25.
+pub(super) fn route(request: &mut ClientRequest, connection: Option<&Connection>) {
+    let has_tasks = connection.is_some_and(|connection| connection.tasks().is_some());
+    let is_custom = match &*request {
+        ClientRequest::GetTaskRequest(_)
+        | ClientRequest::UpdateTaskRequest(_)
+        | ClientRequest::CancelTaskRequest(_) => true,
+        ClientRequest::CustomRequest(request) => is_task_method(&request.method),
+        ClientRequest::ListToolsRequest(_) => has_tasks,
+        ClientRequest::CallToolRequest(_) => has_tasks && asks_for_task(request),
+        _ => false,
+    };
+    if !is_custom {
+        return;
+    }
+    let mut custom = CustomRequest::new(request.method(), None);
+    custom.extensions = std::mem::take(request.extensions_mut());
+    if has_tasks {
+        custom.extensions.insert(WithTasks);
+    }
+    *request = ClientRequest::CustomRequest(custom);
+}
+
+/// Whether the original message of a call asks for a task. rmcp's parsed form does not show it.
+fn asks_for_task(request: &ClientRequest) -> bool {
+    let parts: Option<&Parts> = request.extensions().get();
+    let sent: Option<&OriginalMessage> = parts.and_then(|parts| parts.extensions.get());
+    sent.is_some_and(
+        |sent| matches!(decode(&sent.text.read()), Message::Call(call) if call.task.is_some()),
+    )
+}
+
+/// Declares the tasks of MCP 2025-11-25 in the answer to `initialize`, which rmcp's form has no place for.
+pub(super) fn declare(
+    mut answer: ServerJsonRpcMessage,
+    connection: Option<&Connection>,
+) -> ServerJsonRpcMessage {
+    if let Some(capability) = connection.and_then(Connection::tasks)
+        && let JsonRpcMessage::Response(response) = &mut answer
+        && let Ok(mut result) = serde_json::to_value(&response.result)
+        && let Some(Value::Object(capabilities)) = result.get_mut("capabilities")
+    {
+        capabilities.insert("tasks".to_owned(), capability.clone());
+        response.result = ServerResult::CustomResult(CustomResult::new(result));
+    }
+    answer
+}

@@ -1,0 +1,126 @@
+//! Calls that may run as tasks, and requests about tasks.
+
+use std::borrow::Cow;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use mcp_aql_core::operation::{CallScope, Cancellation};
+use serde_json::value::RawValue;
+
+use super::answer_target::AnswerTarget;
+use super::message_reader::MessageReader;
+use crate::request_meta::RequestMeta;
+use crate::rpc_error::RpcError;
+use crate::server::no_room;
+use crate::service::{ToolArguments, panicked};
+use crate::tasks::{TaskCall, TaskProtocol, TaskRequest};
+use crate::wire::{OtherRequest, ToolCall, canonical_id, respond_with, write_error};
+
+impl MessageReader {
+    /// Returns the form in which a call may run as a task. Calls in a batch of JSON-RPC never do.
+    pub(super) fn task_protocol(
+        &self,
+        call: &ToolCall<'_>,
+        meta: &RequestMeta,
+        modern: bool,
+        answers: &AnswerTarget,
+    ) -> Option<TaskProtocol> {
+        if answers.room().is_some() {
+            return None;
+        }
+        let operation = call.index.as_ref().map(|index| index.operation());
+        self.server.task_protocol(call.task, meta, modern, operation)
+    }
+
+    /// Runs a call that may become a task.
+    pub(super) fn call_with_tasks(
+        &self,
+        protocol: TaskProtocol,
+        call: &ToolCall<'_>,
+        meta: RequestMeta,
+        answers: &AnswerTarget,
+    ) {
+        let Some(tool) = self.server.tools().index(&call.name) else {
+            let unknown = self.server.service().unknown_tool(&call.name);
+            return self.error(Some(call.id), &unknown, answers);
+        };
+        let (server, notifier) = (Arc::clone(&self.server), Arc::new(self.outbox.clone()));
+        let [arguments, task]: [Option<Box<str>>; 2] =
+            [call.arguments, call.task].map(|text| text.map(Box::from));
+        let elicitation = match self.elicitation(call, &meta, protocol == TaskProtocol::Extension) {
+            Ok(elicitation) => elicitation,
+            Err(error) => return self.error(Some(call.id), &error, answers),
+        };
+        let cancellation = Cancellation::default();
+        let scope = self.server.piped((call.id, &call.name), &cancellation, self.lifecycle.version);
+        let scope = CallScope { elicitation, ..scope };
+        let answer = async move {
+            let arguments = ToolArguments::read(arguments.as_deref(), server.limits());
+            let (task, meta) = (task.as_deref(), &meta);
+            let call = TaskCall { protocol, tool, arguments, task, meta, notifier, scope };
+            server.call_with_tasks(call).await
+        };
+        self.spawn_answer(call.id, cancellation, answer, answers);
+    }
+
+    /// Answers a request about tasks.
+    pub(super) fn take_task_request(&self, request: &OtherRequest<'_>, answers: &AnswerTarget) {
+        let request_read = match self.read_task_request(request) {
+            Ok(read) => read,
+            Err(error) => return self.error(Some(request.id), &error, answers),
+        };
+        let (server, room) = (Arc::clone(&self.server), answers.room().cloned());
+        let cancellation = Cancellation::default();
+        let scope = cancellation.clone().into();
+        let answer = async move {
+            let answer = server.answer_task_request(request_read, scope).await?;
+            match room {
+                Some(room) if !room.reserve(answer.len()) => Err(no_room()),
+                _ => Ok(answer),
+            }
+        };
+        self.spawn_answer(request.id, cancellation, answer, answers);
+    }
+
+    fn read_task_request(&self, request: &OtherRequest<'_>) -> Result<TaskRequest, RpcError> {
+        let (meta, admitted) = self.admit_request(request)?;
+        if !admitted.modern && !admitted.legacy {
+            return Err(RpcError::new(-32601, request.method.to_string()));
+        }
+        let params = request.params.map(RawValue::get);
+        self.server.task_request(&request.method, params, &meta, admitted.modern)
+    }
+
+    /// Sends an answer when it is complete, unless the client cancels the request.
+    fn spawn_answer(
+        &self,
+        id: &str,
+        cancellation: Cancellation,
+        answer: impl Future<Output = Result<Vec<u8>, RpcError>> + Send + 'static,
+        answers: &AnswerTarget,
+    ) {
+        let id: Arc<str> = id.into();
+        let key = match canonical_id(&id) {
+            Cow::Borrowed(_) => Arc::clone(&id),
+            Cow::Owned(key) => key.into(),
+        };
+        let number = self.calls.begin(&key, cancellation);
+        let (expected, calls) = (self.outbox.expect_one(), Arc::clone(&self.calls));
+        let answers = answers.clone();
+        tokio::spawn(async move {
+            let answer = AssertUnwindSafe(answer).catch_unwind().await;
+            let answer = answer.unwrap_or_else(|_| Err(panicked()));
+            if !calls.end(&key, number) {
+                return;
+            }
+            let pushed = answers.push(expected, |line| match &answer {
+                Ok(result) => respond_with(line, &id, |line| line.extend_from_slice(result)),
+                Err(error) => write_error(line, Some(&id), error),
+            });
+            if let Err(error) = pushed {
+                tracing::debug!(%error, "an answer was not sent: the client is gone");
+            }
+        });
+    }
+}

@@ -1,0 +1,84 @@
+//! The errors of requests about tasks, and of calls that were to run as tasks.
+
+use mcp_aql_core::response::Reply;
+use mcp_aql_protocol::ErrorCode;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::rpc_error::RpcError;
+use crate::task_source::TASKS_EXTENSION;
+
+/// JSON-RPC's code for malformed parameters and for unknown tasks.
+const INVALID_PARAMS: i32 = -32602;
+/// JSON-RPC's code for methods that the server does not have, and in MCP 2025-11-25 for calls that cannot be tasks.
+pub(super) const METHOD_NOT_FOUND: i32 = -32601;
+/// MCP's code for a client that does not declare a capability that its request needs.
+const MISSING_CAPABILITY: i32 = -32021;
+/// The code for refusals of the adapter. JSON-RPC leaves it to servers.
+const REFUSED: i32 = -32000;
+
+/// The failure in a reply.
+#[derive(Deserialize)]
+struct FailedReply {
+    error: Map<String, Value>,
+}
+
+pub(super) fn invalid_params(message: impl Into<String>) -> RpcError {
+    RpcError::new(INVALID_PARAMS, message.into())
+}
+
+/// The error for a task that does not exist, or that belongs to another principal.
+pub(super) fn unknown_task(task_id: &str) -> RpcError {
+    let id = mcp_aql_core::text::clean(task_id);
+    invalid_params(format!(
+        "Unknown task '{id}': it does not exist, has expired, or was followed by a retry"
+    ))
+}
+
+/// The error for a client that uses a method of the extension without declaring it.
+pub(super) fn missing_capability() -> RpcError {
+    let required = json!({ "extensions": { TASKS_EXTENSION: {} } });
+    let message = format!(
+        "Missing required client capability: declare the extension '{TASKS_EXTENSION}' in the \
+         capabilities of the request"
+    );
+    RpcError::new(MISSING_CAPABILITY, message)
+        .with_data(json!({ "requiredCapabilities": required }))
+}
+
+/// The error for a call that cannot run as a task.
+pub(super) fn not_a_task(operation: Option<&str>) -> RpcError {
+    let message = match operation {
+        Some(operation) => format!(
+            "'{}' does not start an execution, which only operations with a lifecycle do: call it \
+             without 'task'",
+            mcp_aql_core::text::clean(operation)
+        ),
+        None => "Only a call of one operation can run as a task: send it without 'task'".to_owned(),
+    };
+    RpcError::new(METHOD_NOT_FOUND, message)
+}
+
+/// The error for a reply with a failure. A client that expects a task can read nothing else. Domain errors have no code
+/// of JSON-RPC's own (REQ-MCP-12).
+pub(super) fn refusal(reply: &Reply) -> RpcError {
+    if reply.code == Some(ErrorCode::InternalError) {
+        return RpcError::new(-32603, "Internal error").with_data(failure(reply));
+    }
+    let error = failure(reply);
+    let message = error.get("message").and_then(Value::as_str).unwrap_or("The call was refused");
+    RpcError::new(REFUSED, message.to_owned()).with_data(error.clone())
+}
+
+fn failure(reply: &Reply) -> Value {
+    let failed = serde_json::from_str::<FailedReply>(&reply.text);
+    failed.map_or(Value::Null, |failed| failed.error.into())
+}
+
+/// The error for a reply to a call of an operation on a known task.
+pub(super) fn of_reply(reply: &Reply, task_id: &str) -> RpcError {
+    match reply.code {
+        Some(ErrorCode::NotFoundResource) => unknown_task(task_id),
+        _ => refusal(reply),
+    }
+}

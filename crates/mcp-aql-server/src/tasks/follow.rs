@@ -1,0 +1,51 @@
+//! Notifications about a task, from its start to its end.
+
+use std::sync::Arc;
+
+use mcp_aql_core::operation::CallScope;
+use tokio_util::sync::CancellationToken;
+
+use super::related_task;
+use super::task_id::TaskId;
+use crate::progress::{Notifier, progress};
+use crate::request_meta::ProgressToken;
+use crate::server::Server;
+
+/// Sends the progress of a task, and its state when it has ended, to a client of MCP 2025-11-25.
+pub(super) struct Follower {
+    pub(super) server: Arc<Server>,
+    pub(super) id: TaskId,
+    /// The progress token of the call, which stays valid until the task has ended.
+    pub(super) token: Option<ProgressToken>,
+    pub(super) notifier: Arc<dyn Notifier>,
+    /// The scope of the call, without its cancellation: its request is answered already.
+    pub(super) scope: CallScope,
+}
+
+impl Follower {
+    /// Follows the task. The end of the session cancels the execution, which ends this as well.
+    pub(super) async fn run(self) {
+        let Some(source) = self.server.service().tasks() else { return };
+        let execution = || self.id.execution.clone();
+        match self.token {
+            Some(token) => {
+                let (sink, sender) = progress(&*self.notifier, token);
+                let sender = sender.with_meta(related_task(&self.id.to_string()));
+                let scope = CallScope { progress: Some(Arc::new(sink)), ..self.scope.clone() };
+                let done = CancellationToken::new();
+                let waiting = async {
+                    source.wait(execution(), scope).await;
+                    done.cancel();
+                };
+                tokio::join!(waiting, sender.run(&done));
+            }
+            None => source.wait(execution(), self.scope.clone()).await,
+        }
+        let task = self.server.task(&self.id, self.scope).await;
+        if let Ok((_, task)) = task
+            && let Ok(task) = serde_json::to_value(task.of_utility())
+        {
+            self.notifier.notify_task(task).await;
+        }
+    }
+}
