@@ -27,6 +27,7 @@ chapters! {
     errors: "src/errors.md",
     warnings: "src/warnings.md",
     gates: "src/gates.md",
+    asking: "src/asking.md",
     executions: "src/executions.md",
     safety_loop: "src/safety-loop.md",
     guard: "src/guard.md",
@@ -40,6 +41,10 @@ chapters! {
     authentication: "src/authentication.md",
     embedding: "src/embedding.md",
     robustness: "src/robustness.md",
+    deployment: "src/deployment.md",
+    recipes: "src/recipes.md",
+    coming_from_rmcp: "src/coming-from-rmcp.md",
+    coming_from_fastmcp: "src/coming-from-fastmcp.md",
     testing: "src/testing.md",
     conformance: "src/conformance.md",
     aggregator: "src/aggregator.md",
@@ -50,6 +55,7 @@ chapters! {
     naming: "src/naming.md",
     features: "src/features.md",
     comparison: "src/comparison.md",
+    limitations: "src/limitations.md",
 }
 
 #[cfg(test)]
@@ -84,5 +90,23 @@ mod tests {
                 || WITHOUT_SAMPLES.contains(&chapter.as_str());
             assert!(known, "{chapter} is not in `chapters!`, so nothing compiles its samples");
         }
+    }
+
+    /// The recipe for sqlx cannot be compiled here, because this crate contains the SQLite of rusqlite.
+    #[test]
+    fn the_recipe_for_sqlx_is_the_code_that_is_tested() {
+        let between = |text: &'static str, begin, end| {
+            let (_, rest) = text.split_once(begin).unwrap();
+            rest.split_once(end).unwrap().0
+        };
+        let tested = include_str!("../crates/mcp-aql-sqlx/tests/pool.rs");
+        let tested = between(
+            tested,
+            "// The code of the book begins here.\n",
+            "// The code of the book ends here.",
+        );
+        let shown =
+            between(include_str!("src/recipes.md"), "<!-- sqlx -->\n```rust,ignore\n", "```");
+        assert_eq!(shown, tested);
     }
 }

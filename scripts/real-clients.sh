@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Drives a built examples/tasks with third-party MCP clients: the Python SDK (PyPI `mcp`) and MCP Inspector's command
-# line (npm), each over standard input and output and over HTTP.
+# line (npm), each over standard input and output and over HTTP. Then signs in over HTTP with the Python SDK, the
+# TypeScript SDK (npm) and the Inspector, whose users are asked for confirmations.
 #
 #   scripts/real-clients.sh [ADAPTER]      default: target/release/examples/tasks
 #
@@ -10,6 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 adapter=$(realpath "${1:-target/release/examples/tasks}")
 inspector=2.12.0
+typescript_sdk=2.4.0
 
 work=$(mktemp -d)
 server=
@@ -27,7 +29,8 @@ python=$(scripts/sdk.py)
 # The Inspector and a suitable Node.
 found=$(scripts/npm.py @modelcontextprotocol/inspector "$inspector")
 node=$(head -n 1 <<< "$found")
-launcher=$(tail -n 1 <<< "$found")/clients/launcher/build/index.js
+inspector_folder=$(tail -n 1 <<< "$found")
+launcher=$inspector_folder/clients/launcher/build/index.js
 # The Inspector writes files, which must not go to the user's home.
 export MCP_CATALOG_PATH=$work/catalog.json MCP_CLIENT_CONFIG_PATH=$work/client.json
 
@@ -81,8 +84,10 @@ inspector_tour() { # LABEL TRANSPORT-ARGUMENT...  ; what follows -- is the serve
   echo "ok: MCP Inspector, $label"
 }
 
-serve() { # DATABASE ; sets `url`
-  "$adapter" --db "$1" serve --http 127.0.0.1:0 2> "$work/server.log" &
+serve() { # DATABASE OPTION... ; sets `url`
+  local database=$1
+  shift
+  "$adapter" --db "$database" "$@" serve --http 127.0.0.1:0 2> "$work/server.log" &
   server=$!
   for _ in $(seq 100); do
     url=$(grep -o 'http://127.0.0.1:[0-9]*/mcp' "$work/server.log" | head -n 1 || true)
@@ -98,4 +103,22 @@ inspector_tour stdio --transport stdio -- "$adapter" --db "$work/stdio.db"
 serve "$work/http.db"
 "$python" scripts/real_client.py "$url"
 inspector_tour http --transport http --server-url "$url"
-echo "4 passed, 0 failed"
+kill "$server"
+wait "$server" 2> /dev/null || true
+
+token=$(head -c 32 /dev/urandom | base64 -w 0 | tr '+/' '-_')
+{
+  echo '[[auth.tokens]]'
+  echo "sha256 = \"$(printf %s "$token" | sha256sum | cut -d ' ' -f 1)\""
+  echo 'subject = "ada"'
+  echo 'scopes = ["tasks:read", "tasks:create", "tasks:delete"]'
+} > "$work/auth.toml"
+serve "$work/user.db" --config "$work/auth.toml"
+"$python" scripts/user_client.py "$url" "$token"
+sdk=$(scripts/npm.py @modelcontextprotocol/client "$typescript_sdk" | tail -n 1)
+"$node" scripts/user_client.mjs "$sdk" "$url" "$token"
+signed_in=(--transport http --server-url "$url" --header "Authorization: Bearer $token")
+expect "the tools of the user" '{t["name"] for t in answer["tools"]} == {"mcp_aql_create", "mcp_aql_read", "mcp_aql_delete"}' \
+  "${signed_in[@]}" --method tools/list
+"$python" scripts/user_inspector.py "$node" "$inspector_folder" "$url" "$token"
+echo "7 passed, 0 failed"

@@ -1,5 +1,5 @@
 //! Compares the book's page on spec coverage with the tests: each requirement that the page marks as met is cited by a
-//! test, and the page lists every requirement of the areas that it covers.
+//! test, and the page lists every requirement of the areas that it covers. Compares the risks in `SECURITY.md` likewise.
 
 #![expect(
     clippy::expect_used,
@@ -166,6 +166,77 @@ fn rows(page: &str) -> Vec<Row> {
         .collect()
 }
 
+/// Returns the test that a page names by the end of its path: `protocol/gates.rs::a_test`.
+fn find<'t>(name: &str, tests: &'t [Test]) -> Result<&'t Test, String> {
+    let ending = format!("/{name}");
+    let is_named = |test: &&Test| test.name == *name || test.name.ends_with(&ending);
+    let named: Vec<_> = tests.iter().filter(is_named).collect();
+    match named.as_slice() {
+        [test] => Ok(test),
+        [] => Err(format!("there is no test {name}")),
+        _ => Err(format!("test {name} is not one test")),
+    }
+}
+
+/// The points of the lists that `SECURITY.md` maps to tests.
+const RISKS: [&str; 22] = [
+    "Confused Deputy Problem",
+    "Token Passthrough",
+    "Server-Side Request Forgery (SSRF)",
+    "State Handle Hijacking",
+    "Session Hijacking",
+    "Local MCP Server Compromise",
+    "OAuth Authorization URL Validation",
+    "stdio Transport Security in Proxy Scenarios",
+    "Mix-Up Attacks",
+    "Localhost Redirect URI Impersonation",
+    "CIMD Trust Policies",
+    "Scope Minimization",
+    "MCP01 Token Mismanagement & Secret Exposure",
+    "MCP02 Privilege Escalation via Scope Creep",
+    "MCP03 Tool Poisoning",
+    "MCP04 Software Supply Chain Attacks & Dependency Tampering",
+    "MCP05 Command Injection & Execution",
+    "MCP06 Intent Flow Subversion",
+    "MCP07 Insufficient Authentication & Authorization",
+    "MCP08 Lack of Audit and Telemetry",
+    "MCP09 Shadow MCP Servers",
+    "MCP10 Context Injection & Over-Sharing",
+];
+
+/// The start of the cell of a point without tests.
+const NOT_DEFENDED: &str = "not defended, because ";
+
+/// Returns every discrepancy between the tables of risks in `SECURITY.md` and the tests.
+fn problems_of_risks(page: &str, tests: &[Test]) -> Vec<String> {
+    let mut problems = Vec::new();
+    for risk in RISKS {
+        let start = format!("| {risk} |");
+        let rows: Vec<_> = page.lines().filter_map(|line| line.strip_prefix(&*start)).collect();
+        let [row] = rows.as_slice() else {
+            problems.push(format!("{risk}: {} rows, not one", rows.len()));
+            continue;
+        };
+        let Some((what, cell)) = row.trim_end_matches('|').split_once('|') else {
+            problems.push(format!("{risk}: a cell is missing"));
+            continue;
+        };
+        let (what, cell) = (what.trim(), cell.trim());
+        let named: Vec<_> = cell.split('`').filter(|part| part.contains("::")).collect();
+        let reason = cell.strip_prefix(NOT_DEFENDED);
+        match (reason, named.is_empty(), what.is_empty()) {
+            (Some(reason), true, true) if !reason.is_empty() => {}
+            (None, false, false) => {}
+            _ => problems.push(format!(
+                "{risk}: a point has a description and tests, or says that it is {NOT_DEFENDED}…"
+            )),
+        }
+        let faults = named.iter().filter_map(|name| find(name, tests).err());
+        problems.extend(faults.map(|fault| format!("{risk}: {fault}")));
+    }
+    problems
+}
+
 /// Returns every discrepancy between the page and the tests.
 fn problems(
     page: &str,
@@ -196,16 +267,10 @@ fn problems(
             problems.push(format!("{id} has no note"));
         }
         for name in &row.tests {
-            let ending = format!("/{name}");
-            let named: Vec<_> = tests
-                .iter()
-                .filter(|test| test.name == *name || test.name.ends_with(&ending))
-                .collect();
-            match named.as_slice() {
-                [test] if test.cites.contains(id) => {}
-                [_] => problems.push(format!("{id}: test {name} does not cite it")),
-                [] => problems.push(format!("{id}: there is no test {name}")),
-                _ => problems.push(format!("{id}: test {name} is not one test")),
+            match find(name, tests) {
+                Ok(test) if test.cites.contains(id) => {}
+                Ok(_) => problems.push(format!("{id}: test {name} does not cite it")),
+                Err(problem) => problems.push(format!("{id}: {problem}")),
             }
         }
     }
@@ -239,6 +304,42 @@ fn the_page_matches_the_tests() {
     assert!(tests.len() > 200, "only {} tests were found", tests.len());
     let problems = problems(&read("book/src/spec-coverage.md"), &requirements, &tests, &sources);
     assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+}
+
+#[test]
+fn the_risks_are_mapped_to_tests() {
+    let sources = sources();
+    let tests: Vec<_> = sources.iter().flat_map(|(path, text)| tests_in(path, text)).collect();
+    let problems = problems_of_risks(&read("SECURITY.md"), &tests);
+    assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+}
+
+#[test]
+fn every_rule_of_the_risks_is_checked() {
+    let tests = [
+        Test { name: "tests/a.rs::b".to_owned(), cites: Vec::new() },
+        Test { name: "tests/c/a.rs::b".to_owned(), cites: Vec::new() },
+        Test { name: "tests/d.rs::e".to_owned(), cites: Vec::new() },
+    ];
+    let row = |risk: &str, rest: &str| format!("| {risk} | {rest} |\n");
+    let others: String =
+        RISKS[1..].iter().map(|risk| row(risk, " | not defended, because it is not")).collect();
+    let check = |rest: &str| problems_of_risks(&(row(RISKS[0], rest) + &others), &tests);
+    assert_eq!(check("It is refused. | `d.rs::e`"), Vec::<String>::new());
+    for (rest, said) in [
+        ("It is refused. |", "has a description and tests"),
+        ("| `d.rs::e`", "has a description and tests"),
+        ("It is refused. | not defended, because `d.rs::e`", "has a description and tests"),
+        ("| not defended, because ", "has a description and tests"),
+        ("| not defended", "has a description and tests"),
+        ("It is refused. | `d.rs::z`", "there is no test d.rs::z"),
+        ("It is refused. | `a.rs::b`", "is not one test"),
+    ] {
+        let found = check(rest);
+        assert!(found.iter().any(|problem| problem.contains(said)), "{rest}: {found:?}");
+    }
+    let twice = problems_of_risks(&others.repeat(2), &tests);
+    assert_eq!(twice.len(), RISKS.len(), "{twice:?}");
 }
 
 #[test]

@@ -96,6 +96,7 @@ fn http_rejects_invalid_bounds() {
         (&[&http[..], &["--max-inflight", "0"]].concat(), "0 is not in 1..=1000000"),
         (&[&http[..], &["--max-sessions", "5", "--stateless"]].concat(), "cannot be used with"),
         (&[&http[..], &["--max-sessions", "0"]].concat(), "0 is not in 1..=1000000"),
+        (&[&http[..], &["--max-sessions-per-principal", "0"]].concat(), "0 is not in 1..=1000000"),
         (&[&http[..], &["--max-sessions", "-1"]].concat(), "-1 is not in 1..=1000000"),
         (&[&http[..], &["--max-sessions", "1000001"]].concat(), "is not in 1..=1000000"),
         (&[&http[..], &["--max-sessions", "many"]].concat(), "invalid digit"),

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use mcp_aql::auth::{Access, Principal};
 use mcp_aql::gatekeeper::Condition;
 use mcp_aql::prelude::*;
+use mcp_aql::query::CursorKey;
 use mcp_aql::{AdapterBuilder, BoxFuture, Policy};
 use serde_json::{Value, json};
 
@@ -291,4 +292,49 @@ async fn the_audit_log_names_the_principal() {
         ]
     );
     assert!(lines[1]["reason"].as_str().unwrap().contains("papers:delete"));
+}
+
+/// A shelf.
+#[derive(Clone, serde::Serialize, schemars::JsonSchema, Resource)]
+struct Shelf {
+    /// Number.
+    #[resource(id, sort)]
+    shelf_id: u32,
+}
+
+/// List shelves.
+#[operation(category = "READ")]
+fn list_shelves(query: CollectionQuery<Shelf>) -> Result<Page<Shelf>, mcp_aql::OperationError> {
+    query.run((1..=5).map(|shelf_id| Shelf { shelf_id }))
+}
+
+#[tokio::test]
+async fn cursors_belong_to_their_principal() {
+    // REQ-PAG-10
+    let process = || {
+        let builder = Adapter::builder("papers").operation(list_shelves {});
+        builder.cursor_key(CursorKey::new([7; 16])).without_config().build().unwrap()
+    };
+    let (adapter, other_process) = (process(), process());
+    let ada = ada(&["papers:read"]);
+    let eve = Principal::new("https://login.test", "eve").with_scopes(["papers:read"]);
+    let namesake = Principal::new("https://other.test", "ada").with_scopes(["papers:read"]);
+    let first = call_as(&adapter, &ada, "list_shelves", json!({ "last": 2 })).await;
+    let before = json!({ "last": 2, "before": first["pageInfo"]["startCursor"] });
+    for adapter in [&adapter, &other_process] {
+        let page = call_as(adapter, &ada, "list_shelves", before.clone()).await;
+        assert_eq!(page["items"], json!([{ "shelf_id": 2 }, { "shelf_id": 3 }]), "{page}");
+        for other in [&eve, &namesake] {
+            let refused = call_as(adapter, other, "list_shelves", before.clone()).await;
+            assert_eq!(refused["code"], "VALIDATION_INVALID_VALUE", "{refused}");
+        }
+    }
+    let refused = adapter.call("list_shelves", before).await;
+    assert_eq!(refused.error().unwrap().code, "VALIDATION_INVALID_VALUE");
+    let of_nobody = adapter.call("list_shelves", json!({ "first": 2 })).await;
+    let after = json!({ "first": 2, "after": of_nobody.data()["pageInfo"]["endCursor"] });
+    let next = other_process.call("list_shelves", after.clone()).await;
+    assert!(next.error().is_none(), "{next:?}");
+    let refused = call_as(&adapter, &ada, "list_shelves", after).await;
+    assert_eq!(refused["code"], "VALIDATION_INVALID_VALUE", "{refused}");
 }

@@ -17,6 +17,8 @@ mod blocks;
 mod board;
 mod classification;
 mod concurrency;
+mod confirmation_messages;
+mod elicitation;
 mod encoding;
 mod endpoints;
 mod errors;

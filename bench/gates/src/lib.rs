@@ -1,9 +1,10 @@
 //! Measures the cost of gates: `cargo bench -p mcp-aql-gates-bench`.
 //!
 //! Each row runs the same call in two adapters in turns, one with gates and one without, in process: from the
-//! arguments to the finished reply.
+//! arguments to the finished reply, or from the HTTP request to its answer.
 
 mod adapters;
+mod authentication;
 mod calls;
 mod confirmation;
 mod steps;
@@ -31,6 +32,7 @@ const ALL: &[(&str, Measurement)] = &[
     ("step", steps::run),
     ("limit", calls::limits),
     ("confirmation", confirmation::run),
+    ("authentication", authentication::run),
 ];
 
 /// Runs every measurement whose name contains `filter`.

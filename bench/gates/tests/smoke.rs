@@ -19,6 +19,10 @@ fn every_row_can_be_measured() {
             "limit",
             "confirmation-memory",
             "confirmation-sqlite",
+            "authentication-rs256",
+            "authentication-es256",
+            "authentication-eddsa",
+            "authentication-static",
         ]
     );
     for row in &table.rows {

@@ -16,7 +16,8 @@ use serde_json::Value;
 use crate::OperationError;
 use crate::error::echo;
 use crate::table::{InputSpec, ParameterSpec};
-use crate::text::const_eq;
+use crate::text::{ConstText, const_eq};
+use crate::update::{InputFieldSpec, Merge, UpdateInput};
 
 /// Stops the build when `input` can change what identifies the resource, with a message that can
 /// name it.
@@ -72,6 +73,102 @@ pub const fn check_field(name: &str, input: &InputSpec, message: &str) {
         fields = rest;
     }
     assert!(found, "{}", message);
+}
+
+/// The table of the fields at a path inside of an UPDATE's `input`. The path is `()` or a [`FieldStep`].
+/// `#[derive(UpdateInput)]` implements it for the fields that may be structs of their own. It has no associated type,
+/// because the type of a field may be private.
+#[diagnostic::on_unimplemented(
+    message = "the fields inside of the fields of `{Self}` are not known while compiling",
+    label = "needed by a confirmation message",
+    note = "write `#[derive(UpdateInput)]` above `{Self}`, or show the whole field"
+)]
+pub trait InputAt<Path> {
+    /// The table.
+    const INPUT: InputSpec;
+}
+
+impl<T: UpdateInput> InputAt<()> for T {
+    const INPUT: InputSpec = <T as UpdateInput>::INPUT;
+}
+
+/// A path that starts with the field of this index: for a field of type `Option<Box<T>>`, with the fields of `T`.
+#[derive(Debug)]
+pub struct FieldStep<const INDEX: usize, Rest>(PhantomData<Rest>);
+
+/// A placeholder of a confirmation message: `{input.address.city}`.
+#[derive(Debug, Clone, Copy)]
+pub struct InputSlot<'a> {
+    /// The whole path.
+    pub path: &'a str,
+    /// The path of the object: `input.address`.
+    pub object: &'a str,
+    /// The name of its field.
+    pub field: &'a str,
+    /// Whether the path continues inside of the field.
+    pub goes_on: bool,
+}
+
+/// Returns the index of the field that a confirmation message shows. Stops the build if the field does not exist or is
+/// a secret. An input without fields has faults of its own.
+#[track_caller]
+pub const fn shown_field(slot: InputSlot<'_>, input: &InputSpec) -> usize {
+    let mut index = 0;
+    let mut fields = input.fields;
+    while let [field, rest @ ..] = fields {
+        if const_eq(slot.field.as_bytes(), field.parameter.name.as_bytes()) {
+            check_shown(slot, field);
+            return index;
+        }
+        index += 1;
+        fields = rest;
+    }
+    assert!(input.fields.is_empty(), "{}", no_field(slot, input).as_str());
+    0
+}
+
+#[track_caller]
+const fn check_shown(slot: InputSlot<'_>, field: &InputFieldSpec) {
+    let text = ConstText::new().push("`{").push(slot.path).push("}` ");
+    let secret =
+        text.push("would show a `sensitive` field in the confirmation message: leave it out");
+    assert!(!field.parameter.sensitive, "{}", secret.as_str());
+    let text = ConstText::new().push("`{").push(slot.path).push("}` shows a part of `");
+    let text = text.push(slot.object).push(".").push(slot.field);
+    let text = text.push("`, which has no fields of its own in an update: write `{");
+    let part = text.push(slot.object).push(".").push(slot.field).push("}`");
+    assert!(!slot.goes_on || matches!(field.merge, Merge::Fields(_)), "{}", part.as_str());
+}
+
+/// Returns the message about a field that does not exist, with those that do.
+const fn no_field(slot: InputSlot<'_>, input: &InputSpec) -> ConstText {
+    let mut text = ConstText::new()
+        .push("`{")
+        .push(slot.path)
+        .push("}` is not a field that `input` can change: ");
+    let mut separator = "write ";
+    let mut fields = input.fields;
+    if count_shown(fields) == 0 {
+        return text.push("leave it out, no field may be shown");
+    }
+    while let [field, rest @ ..] = fields {
+        if !field.parameter.sensitive {
+            let name = field.parameter.name;
+            text =
+                text.push(separator).push("`{").push(slot.object).push(".").push(name).push("}`");
+            separator = if count_shown(rest) > 1 { ", " } else { " or " };
+        }
+        fields = rest;
+    }
+    text
+}
+
+/// The number of fields that a message may show.
+const fn count_shown(fields: &[InputFieldSpec]) -> usize {
+    match fields {
+        [] => 0,
+        [first, rest @ ..] => !first.parameter.sensitive as usize + count_shown(rest),
+    }
 }
 
 const fn has(group: &[ParameterSpec], name: &str) -> bool {

@@ -13,8 +13,8 @@ use crate::operation::CallScope;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CallEvent<'a> {
-    /// The name of the operation. `None` for a request that could not be read, and for an unknown operation, whose
-    /// name is the caller's text.
+    /// The name of the operation. `None` for a request that could not be read, or that did not start because the replies
+    /// to its JSON-RPC batch were too large, and for an unknown operation, whose name is the caller's text.
     pub operation: Option<&'a str>,
     /// The category of the operation.
     pub category: Option<SemanticCategory>,
@@ -26,7 +26,8 @@ pub struct CallEvent<'a> {
     pub duration: Duration,
     /// The size of the request that contained the call, in bytes. `None` if the transport passed no text.
     pub request_bytes: Option<usize>,
-    /// The size of the reply to this call, or of the result of an execution, in bytes of JSON text.
+    /// The size of the reply to this call, or of the result of an execution, in bytes of JSON text. A reply that does not
+    /// fit into its JSON-RPC batch counts, although the client receives an error in its place.
     pub reply_bytes: usize,
     /// The id of the execution that has ended; `None` for a call.
     pub execution_id: Option<&'a str>,

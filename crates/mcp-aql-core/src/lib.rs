@@ -28,7 +28,7 @@ mod catalog;
 pub mod clock;
 mod concurrency;
 pub mod constraint;
-
+pub mod elicitation;
 pub mod encoding;
 pub mod error;
 pub mod execution;
@@ -110,6 +110,7 @@ pub mod table {
 }
 /// What a transport passes to [`Adapter::handle`] and receives from it.
 pub mod transport {
+    pub use crate::elicitation::{AskUser, Elicitation, RepeatedCall, UserAnswer, UserQuestion};
     pub use crate::operation::{CallScope, Cancellation, ProgressSink};
     pub use crate::response::{ErrorDetail, Reply};
     pub use crate::router::{Endpoint, Family};

@@ -35,6 +35,27 @@ pub(crate) fn without_secrets<'v>(
     (mask(value, shape, shapes) == *value).then_some(value)
 }
 
+/// Returns whether a path leads to a part of a parameter that anyone may see. In the `input` of an UPDATE, only objects
+/// that merge have parts.
+pub(crate) fn shows<'p>(
+    parameter: &Parameter,
+    mut path: impl Iterator<Item = &'p str>,
+    shapes: &Shapes,
+) -> bool {
+    let merges = parameter.input.is_some();
+    let inside = path.try_fold(vec![&parameter.shape], |forms, name| {
+        let objects =
+            plain_forms(&forms, shapes)?.into_iter().filter_map(|form| match &form.kind {
+                Kind::Object(object) if object.merge.is_some() || !merges => Some(object),
+                _ => None,
+            });
+        let found: Vec<_> = objects.flat_map(|object| object.forms_of(name)).collect();
+        (!found.is_empty()).then_some(found)
+    });
+    let is_plain = |forms: Vec<_>| plain_forms(&forms, shapes).is_some();
+    !parameter.spec.sensitive && inside.is_some_and(is_plain)
+}
+
 const MASK: &str = "[redacted]";
 
 fn mask(value: &Value, shape: &Shape, shapes: &Shapes) -> Value {

@@ -7,6 +7,7 @@ use mcp_aql_core::operation::{
     NestedName, Parameter,
 };
 use mcp_aql_core::paging::CursorKey;
+use mcp_aql_core::principal::Principal;
 use mcp_aql_core::spec::ParameterSpec;
 use serde_json::Value;
 
@@ -63,11 +64,13 @@ impl CompositeReader for BoundQuery {
     fn read(
         &self,
         parameters: &mut [Argument],
+        caller: Option<&Principal>,
         keep: bool,
     ) -> Result<CompositeValue, OperationError> {
+        let own_key = caller.map(|caller| self.key.for_principal(caller));
         let mut given = QueryParams {
             values: Vec::with_capacity(parameters.len()),
-            key: &self.key,
+            key: own_key.as_ref().unwrap_or(&self.key),
             capabilities: &self.capabilities,
             warnings: Vec::new(),
             open_paths: Vec::new(),

@@ -194,6 +194,12 @@ impl ToolService for AdapterTools {
         self.has_executions.then_some(self)
     }
 
+    /// Whether this is a call of an operation that may require a confirmation, or of several operations.
+    fn may_need_confirmation(&self, arguments: &ToolArguments<'_>) -> bool {
+        let entry = arguments.operation().and_then(|name| self.adapter.registry().get(name));
+        entry.is_none_or(|entry| entry.operation.permission.may_ask())
+    }
+
     fn call(
         &self,
         tool: usize,
@@ -219,6 +225,10 @@ impl ToolService for AdapterTools {
 
     fn refuse(&self, error: OperationError, scope: &CallScope) -> ToolAnswer {
         Ok(self.adapter.refuse(error, scope))
+    }
+
+    fn replace_answer(&self, error: OperationError, scope: &CallScope) -> ToolAnswer {
+        Ok(self.adapter.replace_reply(error, scope))
     }
 
     fn unknown_tool(&self, name: &str) -> RpcError {

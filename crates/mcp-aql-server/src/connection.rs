@@ -4,10 +4,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_aql_core::session::Session;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::mcp_version::{WITH_BATCHES, WITH_TASKS};
-use super::task_source::{TaskSource, tasks_capability};
+use crate::elicitation::takes_questions;
+use crate::mcp_version::{WITH_BATCHES, WITH_TASKS};
+use crate::task_source::{TaskSource, tasks_capability};
 
 /// A client's connection and the session that belongs to it (REQ-SES-01, REQ-SES-02).
 ///
@@ -23,6 +24,8 @@ pub(super) struct Connection {
     batches: AtomicBool,
     /// The capability `tasks` that the server declares to the client, if the client's version of MCP has it.
     tasks: OnceLock<Value>,
+    /// Whether the client shows questions of the server to its user.
+    questions: AtomicBool,
 }
 
 impl Connection {
@@ -38,9 +41,15 @@ impl Connection {
         self.lasting.store(true, Ordering::Release);
     }
 
-    /// Records what the negotiated version of MCP supports, for a server with these tasks.
-    pub(super) fn negotiated(&self, version: &str, tasks: Option<&dyn TaskSource>) {
+    /// Records the version and the capabilities that `initialize` has negotiated, for a server with these tasks.
+    pub(super) fn negotiated(
+        &self,
+        version: &str,
+        capabilities: &Map<String, Value>,
+        tasks: Option<&dyn TaskSource>,
+    ) {
         self.batches.store(version == WITH_BATCHES, Ordering::Release);
+        self.questions.store(takes_questions(version, capabilities), Ordering::Release);
         if let Some(source) = tasks.filter(|_| version == WITH_TASKS) {
             self.tasks.get_or_init(|| tasks_capability(source));
         }
@@ -49,6 +58,11 @@ impl Connection {
     /// The capability `tasks` of MCP 2025-11-25, if the client may use it.
     pub(super) fn tasks(&self) -> Option<&Value> {
         self.tasks.get()
+    }
+
+    /// Whether the server may send questions to the client.
+    pub(super) fn takes_questions(&self) -> bool {
+        self.questions.load(Ordering::Acquire)
     }
 
     /// Whether the client may send JSON-RPC batches.

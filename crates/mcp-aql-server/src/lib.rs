@@ -11,6 +11,7 @@ mod batch_budget;
 mod calls;
 mod connection;
 mod discovery;
+mod elicitation;
 #[cfg(feature = "http")]
 mod http;
 mod mcp_version;

@@ -30,18 +30,22 @@ impl RequestMeta {
 
     /// The members that MCP 2026-07-28 requires and that are missing, or have another type.
     pub(super) fn missing_members(&self) -> Vec<&'static str> {
-        let has_capabilities = self.0.get(CLIENT_CAPABILITIES).is_some_and(Value::is_object);
         let required = [
             (PROTOCOL_VERSION, self.protocol_version().is_some()),
-            (CLIENT_CAPABILITIES, has_capabilities),
+            (CLIENT_CAPABILITIES, self.capabilities().is_some()),
         ];
         required.into_iter().filter(|(_, given)| !given).map(|(member, _)| member).collect()
     }
 
     /// Whether the client declares the extension for tasks.
     pub(super) fn declares_tasks(&self) -> bool {
-        let extensions = self.0.get(CLIENT_CAPABILITIES).and_then(|it| it.get("extensions"));
+        let extensions = self.capabilities().and_then(|it| it.get("extensions"));
         extensions.and_then(|it| it.get(TASKS_EXTENSION)).is_some_and(Value::is_object)
+    }
+
+    /// The capabilities of the client, since MCP 2026-07-28.
+    pub(super) fn capabilities(&self) -> Option<&Map<String, Value>> {
+        self.0.get(CLIENT_CAPABILITIES)?.as_object()
     }
 
     /// The progress token of the `_meta`, or else of the arguments' (REQ-MCP-14, choice C-63).

@@ -8,11 +8,14 @@ use std::sync::Arc;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::erased;
 use mcp_aql_core::operation::CallScope;
+use mcp_aql_core::principal::Principal;
+use mcp_aql_core::response::Reply;
 use mcp_aql_protocol::Limits;
 use tokio_util::sync::CancellationToken;
 
 use super::batch_budget::{BatchBudget, FEWER_CALLS_ADVICE};
 use super::connection::Connection;
+use super::elicitation::input_required;
 use super::principal_sessions::PrincipalSessions;
 use super::progress::{Notifier, progress};
 use super::request_meta::RequestMeta;
@@ -68,16 +71,24 @@ impl Server {
         Self { shared, connection }
     }
 
-    /// The answer to a call that could not be decoded.
-    fn refuse(&self, error: OperationError) -> ToolAnswer {
-        let scope = CallScope { session: self.connection.session(), ..CallScope::default() };
-        self.service().refuse(error, &scope)
+    /// The answer to a call that could not be decoded, or that did not start.
+    fn refuse(&self, error: OperationError, caller: Option<&Principal>) -> ToolAnswer {
+        self.service().refuse(error, &self.scope_of(caller))
     }
 
-    /// The answer to a message that could not be decoded.
-    pub(super) fn refuse_message(&self, fault: Fault) -> ToolAnswer {
+    /// The scope of a call without arguments.
+    fn scope_of(&self, caller: Option<&Principal>) -> CallScope {
+        let mut scope = CallScope { session: self.connection.session(), ..CallScope::default() };
+        if let Some(caller) = caller {
+            scope.extensions.insert(caller.clone());
+        }
+        scope
+    }
+
+    /// The answer to a message of this caller that could not be decoded.
+    pub(super) fn refuse_message(&self, fault: Fault, caller: Option<&Principal>) -> ToolAnswer {
         match fault {
-            Fault::Call(error) => self.refuse(error),
+            Fault::Call(error) => self.refuse(error, caller),
             Fault::Parameters(call) => Err(self.service().malformed_call(&call)),
             fault => {
                 let (code, message) = fault.code();
@@ -117,25 +128,27 @@ impl Server {
         BatchBudget::new(self.limits().max_response_size)
     }
 
-    /// Runs a call within the size limit of its batch. The call does not start once the limit is
+    /// Runs a call of this caller within the size limit of its batch. The call does not start once the limit is
     /// reached, and a reply that does not fit is replaced with an error.
     pub(super) async fn within(
         &self,
         room: Option<&BatchBudget>,
+        caller: Option<&Principal>,
         call: Pin<&mut impl Future<Output = ToolAnswer>>,
     ) -> ToolAnswer {
         let Some(room) = room else { return call.await };
         if room.is_full() {
-            return self.refuse(room.error(0).with_detail("operation_ran", false));
+            return self.refuse(room.error(0).with_detail("operation_ran", false), caller);
         }
         match call.await {
             Ok(reply) if !room.reserve(reply.text.len()) => {
                 let error = room.error(reply.text.len());
                 // A failure does not show whether the operation ran.
-                self.refuse(match reply.code {
+                let error = match reply.code {
                     None => error.with_detail("operation_ran", true),
                     Some(_) => error,
-                })
+                };
+                self.service().replace_answer(error, &self.scope_of(caller))
             }
             answer => answer,
         }
@@ -169,7 +182,7 @@ impl Server {
     ) -> ToolAnswer {
         let arguments = match arguments {
             Ok(arguments) => arguments,
-            Err(error) => return self.refuse(error),
+            Err(error) => return self.refuse(error, scope.principal()),
         };
         let Some(token) = meta.progress_token(&arguments) else {
             return self.call(tool, arguments, meta, scope).await;
@@ -221,6 +234,14 @@ impl Server {
         CallScope { session: self.connection.session().or_else(of_principal), ..scope }
     }
 
+    /// Writes the result of a call.
+    pub(super) fn write_result(&self, message: &mut Vec<u8>, reply: &Reply, modern: bool) {
+        match &reply.question {
+            Some(question) => message.extend(input_required(question).to_string().bytes()),
+            None => tool_result(message, reply, modern, self.service().has_structured_content()),
+        }
+    }
+
     /// Writes the JSON-RPC message with this answer.
     pub(super) fn write_answer(
         &self,
@@ -230,9 +251,9 @@ impl Server {
         modern: bool,
     ) {
         match answer {
-            Ok(reply) => respond_with(message, id, |message| {
-                tool_result(message, reply, modern, self.service().has_structured_content());
-            }),
+            Ok(reply) => {
+                respond_with(message, id, |message| self.write_result(message, reply, modern));
+            }
             Err(error) => write_error(message, Some(id), error),
         }
     }
@@ -250,7 +271,6 @@ mod tests {
     use super::super::adapter_tools::AdapterTools;
     use super::*;
     use mcp_aql_core::adapter::Adapter;
-    use mcp_aql_core::response::Reply;
     use serde_json::Value;
 
     fn server() -> Server {
@@ -272,7 +292,7 @@ mod tests {
                 runs += 1;
                 Ok(Reply::of_tool("x".repeat(bytes)))
             };
-            answers.push(server.within(Some(&room), pin!(call)).await.unwrap().text);
+            answers.push(server.within(Some(&room), None, pin!(call)).await.unwrap().text);
         }
         assert_eq!(runs, 3);
         assert_eq!((answers[0].len(), answers[1].len()), (60, 40));
@@ -286,14 +306,14 @@ mod tests {
         }
         // The limit applies to batches only.
         let call = async { Ok(Reply::of_tool("x".repeat(1_000))) };
-        assert_eq!(server.within(None, pin!(call)).await.unwrap().text.len(), 1_000);
+        assert_eq!(server.within(None, None, pin!(call)).await.unwrap().text.len(), 1_000);
     }
 
     #[tokio::test]
     async fn a_failure_without_room_in_its_batch_does_not_say_that_it_ran() {
         let (server, room) = (server(), BatchBudget::new(10));
-        let call = async { server.refuse(OperationError::not_found("note", "7")) };
-        let answer = server.within(Some(&room), pin!(call)).await.unwrap().text;
+        let call = async { server.refuse(OperationError::not_found("note", "7"), None) };
+        let answer = server.within(Some(&room), None, pin!(call)).await.unwrap().text;
         assert!(
             answer.contains(FEWER_CALLS_ADVICE) && !answer.contains("operation_ran"),
             "{answer}"

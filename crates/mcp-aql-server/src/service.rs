@@ -88,6 +88,11 @@ pub trait ToolService: Send + Sync + 'static {
         None
     }
 
+    /// Returns whether a call with these arguments may have to be confirmed by the client's user.
+    fn may_need_confirmation(&self, _arguments: &ToolArguments<'_>) -> bool {
+        false
+    }
+
     /// Reads a call of the tool with this index. The returned future runs it. `meta` is the request's
     /// `_meta`.
     fn call(
@@ -100,6 +105,11 @@ pub trait ToolService: Send + Sync + 'static {
 
     /// Returns the answer to a call that is rejected before it reaches its tool.
     fn refuse(&self, error: OperationError, scope: &CallScope) -> ToolAnswer;
+
+    /// Returns the answer in place of the one of a call, which cannot be sent.
+    fn replace_answer(&self, error: OperationError, scope: &CallScope) -> ToolAnswer {
+        self.refuse(error, scope)
+    }
 
     /// Returns the error for a call of a tool that does not exist.
     fn unknown_tool(&self, name: &str) -> RpcError;

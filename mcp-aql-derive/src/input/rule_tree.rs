@@ -36,6 +36,15 @@ impl<'a> RuleTree<'a> {
         }
     }
 
+    /// Returns the type of the value, without `Option` and `Box`, if the runtime determines its rule.
+    pub(crate) fn single_type(&self) -> Option<&'a Type> {
+        match self {
+            Self::Leaf(ty) => Some(ty),
+            Self::Opt(inner) | Self::Boxed(inner) => inner.single_type(),
+            Self::Whole | Self::Keys(_) => None,
+        }
+    }
+
     /// Generates the rule as a type, with all tokens at `span`.
     pub(crate) fn tokens(&self, rule: &TokenStream, span: Span) -> TokenStream {
         match self {

@@ -1,14 +1,17 @@
 //! Generates assertions about names that only the expansion of another macro knows: the fields of groups and of
 //! `input`. rustc evaluates them and reports the message at the span of the token.
 
-use proc_macro2::{Group, Span, TokenStream, TokenTree};
-use quote::{ToTokens as _, quote, quote_spanned};
+use darling::util::SpannedValue;
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens as _, format_ident, quote, quote_spanned};
+use syn::Type;
 
 use super::model::OperationModel;
 use crate::parameter::Parameter;
 use crate::support::json::Value;
 use crate::support::runtime_path::RuntimePath;
 use crate::support::slots;
+use crate::support::values::Text;
 
 /// Returns the assertions of one operation.
 pub(super) fn of(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
@@ -19,6 +22,11 @@ pub(super) fn of(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<T
         assertions.extend(slots_of_the_message(operation, runtime));
     }
     assertions.extend(fields_in_examples(operation, runtime));
+    if let Some(input) = operation.inputs().next()
+        && let Some(message) = operation.danger.as_ref().and_then(|danger| danger.message.as_ref())
+    {
+        assertions.extend(input_slots(message, input.ty, runtime));
+    }
     assertions
 }
 
@@ -87,7 +95,8 @@ fn slots_of_the_message(operation: &OperationModel<'_>, runtime: &RuntimePath) -
     };
     let known = operation.known_parameters();
     let slots = slots::names(&message.0).unwrap_or_default();
-    let unknown = slots.into_iter().filter(|slot| !known.contains(slot));
+    let slots = slots.into_iter().map(slots::parameter);
+    let unknown = slots.filter(|slot| !known.contains(slot));
     let check = |slot: &str| {
         let text = format!(
             "`{{{slot}}}` is not a parameter of the operation or of its groups: write the name of one"
@@ -95,6 +104,54 @@ fn slots_of_the_message(operation: &OperationModel<'_>, runtime: &RuntimePath) -
         respan(known_in_groups(slot, &text, operation, runtime), message.span())
     };
     unknown.map(check).collect()
+}
+
+/// Asserts that each slot inside of `input`, such as `{input.address.city}`, is a field that may be shown. `ty` is
+/// the type whose fields an update changes.
+pub(crate) fn input_slots(
+    message: &SpannedValue<Text>,
+    ty: &Type,
+    runtime: &RuntimePath,
+) -> Vec<TokenStream> {
+    let slots = slots::names(&message.0).unwrap_or_default();
+    let inside = slots.into_iter().filter(|slot| slot.starts_with("input."));
+    inside.map(|path| input_slot(path, message.span(), ty, runtime)).collect()
+}
+
+/// Finds the index of each field of a path. The table of a field's own fields is found by the indexes before it.
+fn input_slot(path: &str, span: Span, ty: &Type, runtime: &RuntimePath) -> TokenStream {
+    let private = quote!(#runtime::__private);
+    let mut object = "input".to_owned();
+    let mut indexes: Vec<Ident> = Vec::new();
+    let mut constants = Vec::new();
+    let mut fields = path.split('.').skip(1).peekable();
+    while let Some(field) = fields.next() {
+        let goes_on = fields.peek().is_some();
+        let steps = indexes
+            .iter()
+            .rev()
+            .fold(quote!(()), |rest, index| quote!(#private::FieldStep<#index, #rest>));
+        // The type keeps its own span, as in `identifiers`.
+        let input = match indexes.is_empty() {
+            true => quote!(<#ty as #runtime::UpdateInput>::INPUT),
+            false => quote!(<#ty as #private::InputAt<#steps>>::INPUT),
+        };
+        let slot = quote! {
+            #private::InputSlot { path: #path, object: #object, field: #field, goes_on: #goes_on }
+        };
+        let function = respan(quote!(#private::shown_field), span);
+        let span = span.resolved_at(Span::call_site());
+        let find = quote_spanned!(span=> #function(#slot, &#input));
+        if !goes_on && indexes.is_empty() {
+            // Unlike a constant, an expression may name the type parameters of a block.
+            return quote!({ let _ = #find; });
+        }
+        let index = format_ident!("__FIELD_{}", indexes.len(), span = span);
+        constants.push(quote_spanned!(span=> const #index: usize = #find;));
+        indexes.push(index);
+        object = format!("{object}.{field}");
+    }
+    quote!({ #(#constants)* })
 }
 
 /// Asserts that each member of an example's `input` is an updatable field.

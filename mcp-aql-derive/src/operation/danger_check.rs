@@ -55,8 +55,8 @@ fn only_reads_are_safe(operation: &OperationModel<'_>, errors: &mut Accumulator)
     ));
 }
 
-/// Requires that each slot of the confirmation message is a parameter and not a secret. Names inside groups are
-/// checked when the adapter is built.
+/// Requires that each slot of the confirmation message is a parameter and not a secret, or a part of one. Assertions
+/// check names inside of groups and of `input`, and the adapter those inside of other parameters when it is built.
 fn slots_name_parameters(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(message) = operation.danger.as_ref().and_then(|danger| danger.message.as_ref()) else {
         return;
@@ -79,11 +79,13 @@ fn slots_name_parameters(operation: &OperationModel<'_>, errors: &mut Accumulato
     known.retain(|name| !(secrets.contains(name) || changes && *name == "input"));
     let mut seen = Vec::new();
     for slot in slots {
-        if known.contains(&slot) || seen.contains(&slot) {
+        let parameter = slots::parameter(slot);
+        let is_inside_input = changes && parameter == "input" && slot != "input";
+        if known.contains(&parameter) || is_inside_input || seen.contains(&slot) {
             continue;
         }
         seen.push(slot);
-        if secrets.contains(&slot) {
+        if secrets.contains(&parameter) {
             errors.push(fault(
                 message.span(),
                 format_args!(
@@ -96,7 +98,7 @@ fn slots_name_parameters(operation: &OperationModel<'_>, errors: &mut Accumulato
                 "`{input}` would show all changes in the confirmation message, including secrets: leave it out",
             ));
         } else if !operation.has_groups() || slot.trim().is_empty() {
-            errors.push(fault(message.span(), no_parameter(slot, &known)));
+            errors.push(fault(message.span(), no_parameter(parameter, &known)));
         }
     }
 }

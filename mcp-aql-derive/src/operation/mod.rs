@@ -26,6 +26,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::{Item, ItemFn, TraitItemFn};
 
+pub(crate) use assertions::input_slots;
 pub(crate) use check::duplicate_name;
 pub(crate) use codegen::conditions;
 pub(crate) use methods::expand as expand_block;

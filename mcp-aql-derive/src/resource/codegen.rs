@@ -2,12 +2,14 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::{DeriveInput, Ident, Type};
+use syn::{DeriveInput, Ident, Type, parse_quote};
 
 use super::columns;
 use super::lists::FieldPath;
 use super::model::{FieldModel, ResourceModel};
+use super::operations::{ReadyKind, ReadyOperation};
 use super::record;
+use crate::operation::input_slots;
 use crate::support::runtime_path::RuntimePath;
 use crate::support::ty::inside;
 
@@ -28,6 +30,7 @@ pub(super) fn resource(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> T
         specs.push(spec(field, &access, runtime));
         assertions.extend(columns::assertions(&field.column, &access, &item, runtime));
     }
+    assertions.extend(update_message(resource, runtime));
     let presets = presets(resource, &query);
     let default_sort = default_sort(resource, &query);
     let relationships = relationships(resource, &query);
@@ -58,6 +61,14 @@ pub(super) fn resource(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> T
             #(const _: () = #assertions;)*
         };
     }
+}
+
+/// Asserts that the confirmation message of the ready update shows fields that an update can change.
+fn update_message(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
+    let update = resource.operations.as_ref().and_then(|ready| ready.find(ReadyKind::Update));
+    let Some(message) = update.and_then(ReadyOperation::question) else { return Vec::new() };
+    let ident = resource.ident;
+    input_slots(message, &parse_quote!(#ident), runtime)
 }
 
 /// Generates an empty table, so that a faulty resource causes no follow-up errors where it is used.

@@ -180,6 +180,8 @@ impl Parse for Json {
                 "this is not JSON: write text, a number, `true`, `false`, `null`, a list or an object",
             )
         })?;
+        // The literal may be inside the invisible group of a macro's fragment, whose span is in the macro.
+        let span = if negative { span } else { lit.span() };
         match from_lit(&lit, negative, span) {
             Some(Ok(json)) => Ok(json),
             Some(Err(error)) => Err(error.into()),

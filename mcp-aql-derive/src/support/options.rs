@@ -13,7 +13,7 @@ use syn::{Attribute, Expr, Ident, LitStr, MacroDelimiter, Meta, MetaList, MetaNa
 
 use super::concat::evaluate;
 use super::json::Json;
-use super::{fault, names, no_comma, text_literal};
+use super::{fault, names, no_comma, strip, text_literal};
 
 /// The options that an attribute accepts.
 pub(crate) struct Grammar {
@@ -174,7 +174,7 @@ impl Options {
             errors.push(fault(key.span(), format_args!("`{name}` is written twice: keep one")));
         } else {
             match item {
-                OptionItem::Meta(key, meta) => self.items.push((key, meta)),
+                OptionItem::Meta(key, meta) => self.items.push((key, without_group(meta))),
                 OptionItem::Json(json) => self.json.push(json),
             }
         }
@@ -242,6 +242,17 @@ impl Options {
     pub(crate) fn rest(self) -> impl Iterator<Item = (Ident, Meta)> {
         self.items.into_iter()
     }
+}
+
+/// Removes the invisible group around a literal that is a fragment of a macro. The span of the group is in the macro,
+/// and that of the literal where the macro is called.
+fn without_group(mut meta: Meta) -> Meta {
+    if let Meta::NameValue(pair) = &mut meta
+        && let literal @ Expr::Lit(_) = strip(&pair.value)
+    {
+        pair.value = literal.clone();
+    }
+    meta
 }
 
 /// Reports whether an attribute's path ends in `name`, as in `#[operation]` and `#[mcp_aql::operation]`.

@@ -26,6 +26,11 @@ pub(crate) fn names(text: &str) -> Result<Vec<&str>, String> {
     Ok(names)
 }
 
+/// Returns the name of the parameter in a slot that may show a part of it: `input` of `{input.address.city}`.
+pub(crate) fn parameter(slot: &str) -> &str {
+    slot.split_once('.').map_or(slot, |(parameter, _)| parameter)
+}
+
 #[cfg(test)]
 mod tests {
     use super::names;

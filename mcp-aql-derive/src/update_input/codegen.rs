@@ -7,6 +7,7 @@ use syn::{DeriveInput, Generics, parse_quote};
 
 use crate::input::{FieldRole, InputField, InputModel, mentions};
 use crate::support::runtime_path::RuntimePath;
+use crate::support::ty;
 
 /// Generates the implementation for a resource without errors.
 pub(super) fn update_input(resource: &InputModel<'_>, runtime: &RuntimePath) -> TokenStream {
@@ -16,6 +17,8 @@ pub(super) fn update_input(resource: &InputModel<'_>, runtime: &RuntimePath) -> 
     let identifiers = names(resource, FieldRole::Identifier, &quote!(identifiers));
     let read_only = names(resource, FieldRole::ReadOnly, &quote!(read_only));
     let defaults = defaults(resource, runtime);
+    let inside = resource.settable().enumerate();
+    let inside = inside.filter_map(|(index, it)| table_inside(index, it, resource, runtime));
     let generics = bounded_generics(resource, runtime);
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let (_, type_generics, _) = resource.generics.split_for_impl();
@@ -32,6 +35,7 @@ pub(super) fn update_input(resource: &InputModel<'_>, runtime: &RuntimePath) -> 
                     #runtime::update::InputSpec::of::<Self>(&#runtime::update::field_specs::<Self, #count>())
                         #identifiers #read_only;
             }
+            #(#inside)*
             #defaults
         };
     }
@@ -45,6 +49,17 @@ pub(super) fn inert(input: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
     let ident = &input.ident;
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
     let predicates = where_clause.map(|clause| &clause.predicates);
+    let inside = input.generics.params.is_empty().then(|| {
+        let private = quote!(#runtime::__private);
+        quote! {
+            impl<const FIELD: usize, __Rest> #private::InputAt<#private::FieldStep<FIELD, __Rest>>
+                for #ident
+            {
+                const INPUT: #runtime::update::InputSpec =
+                    <Self as #runtime::update::UpdateInput>::INPUT;
+            }
+        }
+    });
     quote! {
         #[automatically_derived]
         impl #impl_generics #runtime::update::UpdateInput for #ident #type_generics
@@ -55,6 +70,7 @@ pub(super) fn inert(input: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
             const FIELDS: &'static [#runtime::update::UpdateField<Self>] = &[];
             const INPUT: #runtime::update::InputSpec = #runtime::update::InputSpec::of::<Self>(&[]);
         }
+        #inside
     }
 }
 
@@ -77,6 +93,34 @@ fn field(field: &InputField<'_>, runtime: &RuntimePath) -> TokenStream {
             #description,
         ) #marks #whole
     }
+}
+
+/// Generates the table of a field that may be a struct of its own, for paths that lead into it.
+fn table_inside(
+    index: usize,
+    field: &InputField<'_>,
+    resource: &InputModel<'_>,
+    runtime: &RuntimePath,
+) -> Option<TokenStream> {
+    let inside = field.rule.single_type().filter(|ty| ty::Kind::of(ty) == ty::Kind::Unknown)?;
+    let ident = resource.ident;
+    let (_, type_generics, _) = resource.generics.split_for_impl();
+    let mut generics = resource.generics.clone();
+    generics.params.push(parse_quote!(__Rest));
+    let private = quote!(#runtime::__private);
+    let bound = parse_quote!(#inside: #private::InputAt<__Rest>);
+    generics.make_where_clause().predicates.push(bound);
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
+    Some(quote! {
+        #[automatically_derived]
+        impl #impl_generics #private::InputAt<#private::FieldStep<#index, __Rest>>
+            for #ident #type_generics
+        #where_clause
+        {
+            const INPUT: #runtime::update::InputSpec =
+                <#inside as #private::InputAt<__Rest>>::INPUT;
+        }
+    })
 }
 
 fn names(resource: &InputModel<'_>, role: FieldRole, setter: &TokenStream) -> Option<TokenStream> {

@@ -53,7 +53,7 @@ fn call(tool: &str, operation: &str, params: Value) -> Value {
 }
 
 /// A call in the form of MCP 2026-07-28, without a session.
-fn stateless(
+pub(crate) fn stateless(
     tool: &'static str,
     operation: &str,
     params: Value,
@@ -70,7 +70,7 @@ fn stateless(
 }
 
 /// The reply in an answer.
-fn reply(answer: &str) -> Value {
+pub(crate) fn reply(answer: &str) -> Value {
     let at = answer.find("\"text\":").unwrap_or_else(|| panic!("{answer}")) + "\"text\":".len();
     let text = serde_json::Deserializer::from_str(&answer[at..]).into_iter::<String>().next();
     serde_json::from_str(&text.unwrap().unwrap()).unwrap()
@@ -83,7 +83,7 @@ fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
 
 impl Server {
     /// Opens a session with a token.
-    async fn session_of(&self, bearer: &str) -> String {
+    pub(crate) async fn session_of(&self, bearer: &str) -> String {
         let (_, answer) = self.post(&[("Authorization", bearer)], hello()).await;
         let id = header(&answer, "mcp-session-id").unwrap_or_else(|| panic!("{answer}"));
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string();
@@ -257,6 +257,68 @@ async fn sessions_belong_to_the_principal_that_opened_them() {
 }
 
 #[tokio::test]
+async fn a_header_that_is_sent_twice_gives_access_to_nothing_more() {
+    let server = authenticated().await;
+    let own = server.session_of("Bearer eve-1").await;
+    let foreign = server.session_of("Bearer ada-1").await;
+    let body = call("mcp_aql_read", "get_user", json!({})).to_string();
+    let eve = ("Authorization", "Bearer eve-1");
+    let session = ("Mcp-Session-Id", &*own);
+    for headers in [
+        vec![session, ("Mcp-Session-Id", &*foreign)],
+        vec![("mcp-session-id", &*foreign), session],
+        vec![session, session],
+        vec![session, ("Authorization", "Bearer ada-1")],
+        vec![session, ("Host", "localhost"), ("Host", "evil.test")],
+        vec![session, ("Host", "evil.test"), ("Host", "localhost")],
+        vec![session, ("Origin", "http://localhost"), ("Origin", "https://evil.test")],
+        vec![session, ("Origin", "https://evil.test"), ("Origin", "http://localhost")],
+    ] {
+        let headers: Vec<_> = headers.into_iter().chain([eve]).collect();
+        for method in ["POST", "GET", "DELETE"] {
+            let (status, answer) = server.send(method, &headers, &body).await;
+            assert_eq!(status, 400, "{method} {headers:?}: {answer}");
+        }
+    }
+    let (_, answer) = server.post(&[eve, session], &body).await;
+    assert_eq!(reply(&answer)["data"], "eve");
+    let ada = [("Authorization", "Bearer ada-1"), ("Mcp-Session-Id", &*foreign)];
+    assert_eq!(server.post(&ada, &body).await.0, 200, "the session was ended");
+}
+
+#[tokio::test]
+async fn one_principal_does_not_use_up_the_sessions() {
+    // REQ-SES-01, REQ-SES-02
+    let options = HttpOptions::new().max_sessions(4).max_sessions_per_principal(2);
+    let server = start(builder(), options.authenticator(tokens())).await;
+    let body = call("mcp_aql_read", "get_user", json!({})).to_string();
+    let one = server.session_of("Bearer ada-1").await;
+    let two = server.session_of("Bearer ada-2").await;
+    for token in ["Bearer ada-1", "Bearer ada-2"] {
+        let (status, answer) = server.post(&[("Authorization", token)], hello()).await;
+        assert_eq!(status, 429, "{answer}");
+        assert!(answer.contains("retry-after: 10\r\n"), "{answer}");
+        assert!(
+            answer.contains(r#""id":0,"error":{"code":-32000,"message":"This caller"#),
+            "{answer}"
+        );
+    }
+    let others = server.session_of("Bearer eve-1").await;
+    for (token, id) in [("Bearer ada-1", &one), ("Bearer ada-2", &two), ("Bearer eve-1", &others)] {
+        let headers = [("Authorization", token), ("Mcp-Session-Id", &**id)];
+        assert_eq!(server.post(&headers, &body).await.0, 200, "{token}");
+    }
+    // The place of a session that the principal ends becomes available.
+    let ended = [("Authorization", "Bearer ada-2"), ("Mcp-Session-Id", &*one)];
+    assert_eq!(server.send("DELETE", &ended, "").await.0, 202);
+    server.session_of("Bearer ada-1").await;
+    assert_eq!(server.post(&[("Authorization", "Bearer ada-1")], hello()).await.0, 429);
+    // The limit of all of them is another one.
+    server.session_of("Bearer root").await;
+    assert_eq!(server.post(&[("Authorization", "Bearer eve-1")], hello()).await.0, 503);
+}
+
+#[tokio::test]
 async fn executions_belong_to_the_principal_that_began_them() {
     let server = authenticated().await;
     let ask = async |token: &'static str, tool: &'static str, operation: &str, params: Value| {
@@ -304,6 +366,44 @@ async fn confirmation_tokens_belong_to_the_principal_that_received_them() {
     let own = ask("Bearer ada-2", confirmation.clone()).await;
     assert_eq!(own["data"], "ada", "{own}");
     let again = ask("Bearer ada-1", confirmation).await;
+    assert_eq!(again["error"]["code"], "TOKEN_ALREADY_USED", "{again}");
+}
+
+#[tokio::test]
+async fn the_state_of_a_question_belongs_to_the_principal_that_was_asked() {
+    let server = authenticated().await;
+    let send = async |token: &'static str, state: Option<&Value>, action: &str| {
+        let (headers, body) = stateless("mcp_aql_delete", "delete_all", json!({}));
+        let mut body: Value = serde_json::from_str(&body).unwrap();
+        let params = &mut body["params"];
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+            json!({ "elicitation": { "form": {} } });
+        if let Some(state) = state {
+            params["requestState"] = state.clone();
+            params["inputResponses"] = json!({ "confirmation": { "action": action } });
+        }
+        let all: Vec<_> = headers.into_iter().chain([("Authorization", token)]).collect();
+        let answer = server.post(&all, body.to_string()).await.1;
+        answer[answer.find('{').unwrap()..].to_owned()
+    };
+    let asked: Value =
+        serde_json::from_str(&send("Bearer ada-1", None, "").await).expect("one message");
+    let result = &asked["result"];
+    assert_eq!(result["resultType"], "input_required", "{asked}");
+    let question = &result["inputRequests"]["confirmation"];
+    assert_eq!(question["method"], "elicitation/create", "{asked}");
+    assert_eq!(question["params"]["message"], "Run delete_all?\n(delete_all, destructive)");
+    let state = Some(&result["requestState"]);
+    let malformed = send("Bearer eve-1", Some(&json!(7)), "accept").await;
+    assert!(malformed.contains("-32602"), "{malformed}");
+    for state in [state, Some(&json!("question_x")), Some(&json!(""))] {
+        let foreign = reply(&send("Bearer eve-1", state, "accept").await);
+        let code = foreign["error"]["code"].as_str().unwrap();
+        assert!(code == "TOKEN_INVALID" || code == "TOKEN_SCOPE_MISMATCH", "{foreign}");
+    }
+    let own = reply(&send("Bearer ada-2", state, "accept").await);
+    assert_eq!(own["data"], "ada", "{own}");
+    let again = reply(&send("Bearer ada-1", state, "accept").await);
     assert_eq!(again["error"]["code"], "TOKEN_ALREADY_USED", "{again}");
 }
 

@@ -1,6 +1,9 @@
 //! Batches of JSON-RPC, which only MCP 2025-03-26 has.
 
+use std::sync::{Arc, Mutex};
+
 use mcp_aql::HttpOptions;
+use mcp_aql::auth::{Principal, StaticTokens};
 use serde_json::{Value, json};
 
 use super::start;
@@ -121,5 +124,57 @@ async fn the_replies_to_a_batch_have_the_room_of_one() {
         let not_run = answer.matches("operation_ran\\\":false").count();
         let not_found = answer.matches("NOT_FOUND_RESOURCE").count();
         assert_eq!(3 + ran + not_run + not_found, 10, "{sessions}");
+    }
+}
+
+/// The observed part of an event: the operation, the code of the error, and the subject of the principal.
+type Event = (Option<String>, Option<&'static str>, Option<String>);
+
+#[tokio::test]
+async fn each_call_of_a_batch_is_one_event_with_its_principal() {
+    // REQ-ENC-09
+    for sessions in [true, false] {
+        let log = Arc::new(Mutex::new(Vec::<Event>::new()));
+        let seen = Arc::clone(&log);
+        let limits = mcp_aql::Limits { max_response_size: 1 << 20, ..mcp_aql::Limits::default() };
+        let builder = builder().limits(limits).observe(move |event| {
+            let subject = event.scope.principal().map(|principal| principal.subject().to_owned());
+            let code = event.code.map(|code| code.as_str());
+            seen.lock().unwrap().push((event.operation.map(str::to_owned), code, subject));
+        });
+        let ada = Principal::new("operator", "ada").with_scopes(["notes:read", "notes:create"]);
+        let tokens = StaticTokens::new().token("ada-1", ada);
+        let options = HttpOptions::new().sessions(sessions).authenticator(tokens);
+        let server = start(builder, options).await;
+        let bearer = ("Authorization", "Bearer ada-1");
+        let id = match sessions {
+            true => {
+                let hello = super::hello().replace("2025-11-25", "2025-03-26");
+                let (_, answer) = server.post(&[bearer], hello).await;
+                let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+                Some(id.unwrap_or_else(|| panic!("{answer}")).to_owned())
+            }
+            false => None,
+        };
+        let own = id.iter().map(|id| ("Mcp-Session-Id", id.as_str())).chain([bearer]);
+        let own: Vec<_> = own.collect();
+        let title = "t".repeat(300_000);
+        let broken = json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {
+            "name": "mcp_aql_read", "arguments": [] } });
+        let messages = (0..6).map(|id| note(id, &title)).chain([broken]);
+        let (status, answer) = server.post(&own, Value::from_iter(messages).to_string()).await;
+        assert_eq!((status, ids(&answer)), (200, vec![0, 1, 2, 3, 4, 5, 9]), "{answer}");
+        let events = std::mem::take(&mut *log.lock().unwrap());
+        // A call that did not start because nothing has room any more has no operation.
+        let ran =
+            events.iter().filter(|(operation, ..)| operation.as_deref() == Some("create_note"));
+        let ran = ran.count();
+        let refused =
+            events.iter().filter(|(_, code, _)| *code == Some("VALIDATION_PAYLOAD_TOO_LARGE"));
+        assert_eq!(ran + refused.count(), 6, "{events:?}");
+        assert_eq!(answer.matches("operation_ran\\\":false").count(), 6 - ran, "{events:?}");
+        for (_, _, subject) in &events {
+            assert_eq!(subject.as_deref(), Some("ada"), "{events:?}");
+        }
     }
 }

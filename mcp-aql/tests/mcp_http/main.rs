@@ -11,13 +11,17 @@
 mod access;
 #[cfg(feature = "safety")]
 mod agents;
+mod approvals;
 mod authentication;
 mod batches;
 mod bodies;
 mod bounds;
 mod callers;
 mod connections;
+#[cfg(feature = "query")]
+mod cursors;
 mod direct;
+mod keep_alive;
 mod sessions;
 #[path = "../support/mod.rs"]
 mod support;

@@ -45,6 +45,17 @@ pub struct HttpArgs {
         value_parser = RangedI64ValueParser::<usize>::new().range(1..=1_000_000),
     )]
     pub max_sessions: usize,
+    /// Keep at most this many sessions of one authenticated caller; beyond it the caller gets 429
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "http",
+        conflicts_with = "stateless",
+        default_value_t = HttpOptions::DEFAULT_MAX_SESSIONS_PER_PRINCIPAL,
+        allow_negative_numbers = true,
+        value_parser = RangedI64ValueParser::<usize>::new().range(1..=1_000_000),
+    )]
+    pub max_sessions_per_principal: usize,
     /// Close a client that sends or reads nothing for this long
     #[arg(
         long,
@@ -91,6 +102,7 @@ impl HttpArgs {
             .insecure_anonymous(self.insecure_anonymous)
             .sessions(!self.stateless)
             .max_sessions(self.max_sessions)
+            .max_sessions_per_principal(self.max_sessions_per_principal)
             .client_timeout(Duration::from_secs(self.client_timeout))
             .max_connections(self.max_connections)
             .max_inflight_bytes(self.max_inflight.saturating_mul(1 << 20));

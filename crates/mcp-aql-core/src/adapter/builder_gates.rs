@@ -53,6 +53,13 @@ impl AdapterBuilder {
         self
     }
 
+    /// Sets whether confirmations are asked through clients that can show a question to their user. Otherwise every
+    /// confirmation needs a token. Default: `true`.
+    pub fn elicitation(mut self, on: bool) -> Self {
+        self.settings.gate.elicits = on;
+        self
+    }
+
     /// Appends the audit log to this file, which is created if it does not exist.
     pub fn audit_log(mut self, path: impl Into<PathBuf>) -> Self {
         self.settings.audit_log = Some(path.into());

@@ -174,9 +174,9 @@ impl Adapter {
         scope: CallScope,
         form: ReplyForm,
     ) -> (Option<usize>, BoxFuture<'static, Reply>) {
-        let (operation, scanned) = self.inner.pipeline.read_scanned(arguments, endpoint);
         let inner = Arc::clone(&self.inner);
         let mut scope = self.extended(scope);
+        let (operation, scanned) = inner.pipeline.read_scanned(arguments, endpoint, &scope);
         scope.request_bytes = Some(arguments.text().len());
         let reply = match scanned {
             Scanned::Valid(place, valid) => {
@@ -229,7 +229,13 @@ impl Adapter {
     /// The reply to a request that could not be read.
     #[doc(hidden)]
     pub fn refuse(&self, error: OperationError, scope: &CallScope) -> Reply {
-        self.inner.pipeline.reply_to_unreadable(error, scope)
+        self.inner.pipeline.reply_to_unreadable(error, &self.extended(scope.clone()))
+    }
+
+    /// The reply in place of the one of a call, which the transport cannot send. Observers have already seen the call.
+    #[doc(hidden)]
+    pub fn replace_reply(&self, error: OperationError, scope: &CallScope) -> Reply {
+        self.inner.pipeline.unobserved_failure(error, scope)
     }
 
     /// Revokes an unused confirmation token. Returns whether it existed (REQ-TOK-12).

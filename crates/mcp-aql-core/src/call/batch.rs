@@ -4,7 +4,10 @@ use mcp_aql_protocol::ErrorCode;
 
 use super::Pipeline;
 use super::reply::introspects;
-use crate::operation::{CallScope, Context};
+use crate::elicitation::Elicitation;
+use crate::error::OperationError;
+use crate::gatekeeper::USER_ANSWER;
+use crate::operation::{CallScope, Context, Outcome};
 use crate::request::{OperationInput, Refused};
 use crate::response::{BatchReply, Reply};
 use crate::router::Endpoint;
@@ -21,8 +24,10 @@ impl Pipeline {
         &self,
         items: Vec<Result<OperationInput, Refused>>,
         endpoint: Endpoint,
-        scope: CallScope,
+        mut scope: CallScope,
     ) -> Reply {
+        // Items that have run must not run again when the client repeats the call with an answer.
+        scope.elicitation.take_if(|it| matches!(it, Elicitation::Repeating(_)));
         let limits = &self.settings.limits;
         let mut batch = BatchReply::new(limits, items.len());
         let mut warnings = Warnings::default();
@@ -40,7 +45,7 @@ impl Pipeline {
             }
             let context = Context::of_call(scope.clone(), self.upstream.clone());
             let observed = self.observe(name, &context);
-            let outcome = match item {
+            let outcome: Outcome = match item {
                 Ok(input) => {
                     let room = ReplyLimits::new(limits).of_item(batch.room(), batch.budget());
                     self.call(input, endpoint, &context, room).await
@@ -51,11 +56,14 @@ impl Pipeline {
                 // The reply to the batch has the warnings of all items.
                 warnings.extend(context.take_warnings());
             }
+            // A user who has not agreed is not asked about the items that may depend on this one.
+            let was_asked = |error: &OperationError| error.details().contains_key(USER_ANSWER);
+            let halts = outcome.as_ref().is_err_and(was_asked);
             let reply = self.reply(outcome, introspects, &context, ReplyForm::Plain);
             if let Some(observed) = observed {
                 observed.replied(&reply);
             }
-            if reply.code.is_some_and(|code| HALTING.contains(&code)) {
+            if halts || reply.code.is_some_and(|code| HALTING.contains(&code)) {
                 return batch.halt(&operation, &reply, items);
             }
             batch.push(&operation, &reply);

@@ -204,7 +204,7 @@ impl Pipeline {
         };
         self.permit(operation, context.scope()).await?;
         let credentials = request.credentials.clone();
-        let valid = self.validate(Routed { operation, params, credentials })?;
+        let valid = self.validate(Routed { operation, params, credentials }, context.scope())?;
         let context = context.of(operation.spec.name);
         let retry =
             RetryCall { permission: &request.operation.permission, arguments: request.arguments };

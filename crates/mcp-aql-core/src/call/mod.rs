@@ -122,7 +122,7 @@ impl Pipeline {
             let log = CallLog::new(routed.operation, context.scope());
             let stages = std::pin::pin!(async {
                 self.permit(routed.operation, context.scope()).await?;
-                let valid = self.validate(routed)?;
+                let valid = self.validate(routed, context.scope())?;
                 self.admit_and_run(valid, context, limits).await
             });
             log.record(stages, context.scope()).await

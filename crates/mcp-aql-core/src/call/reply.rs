@@ -4,6 +4,7 @@ use mcp_aql_protocol::ErrorCode;
 
 use super::Pipeline;
 use super::observe::Observed;
+use crate::elicitation::Elicitation;
 use crate::error::OperationError;
 use crate::introspection;
 use crate::operation::{CallScope, Context, Outcome};
@@ -31,7 +32,13 @@ impl Pipeline {
                 let reply = Reply::success(payload, &context.take_warnings().into_vec());
                 self.bounded(reply, introspects, scope)
             }
-            Err(error) => self.failure(self.labelled(error, introspects, scope), form),
+            Err(error) => {
+                let mut reply = self.failure(self.labelled(error, introspects, scope), form);
+                if let Some(Elicitation::Repeating(call)) = &scope.elicitation {
+                    reply.question = call.take_question().map(Box::new);
+                }
+                reply
+            }
         }
     }
 
@@ -39,11 +46,16 @@ impl Pipeline {
     pub(crate) fn reply_to_unreadable(&self, error: OperationError, scope: &CallScope) -> Reply {
         let context = || Context::new(scope.clone());
         let observed = Observed::begin(&self.observers, || None, context);
-        let reply = self.failure(self.labelled(error, false, scope), ReplyForm::Plain);
+        let reply = self.unobserved_failure(error, scope);
         if let Some(observed) = observed {
             observed.replied(&reply);
         }
         reply
+    }
+
+    /// A failure that observers do not see.
+    pub(crate) fn unobserved_failure(&self, error: OperationError, scope: &CallScope) -> Reply {
+        self.failure(self.labelled(error, false, scope), ReplyForm::Plain)
     }
 
     /// The reply to a request that was not decoded.

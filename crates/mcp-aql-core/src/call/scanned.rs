@@ -32,9 +32,11 @@ impl Pipeline {
         &self,
         sent: &IndexedArguments<'_>,
         endpoint: Endpoint,
+        scope: &CallScope,
     ) -> (Option<usize>, Scanned) {
         let operation = self.catalog.registry.find(sent.operation(), endpoint);
-        let valid = operation.and_then(|place| Some((place, self.validate_scanned(sent, place)?)));
+        let valid =
+            operation.and_then(|place| Some((place, self.validate_scanned(sent, place, scope)?)));
         let scanned = match valid {
             Some((place, valid)) => Scanned::Valid(place, valid),
             None => match sent.to_input(&self.settings.limits) {
@@ -47,7 +49,12 @@ impl Pipeline {
 
     /// Checks the parameters of a call. Returns `None` if one of them is invalid, or if a later stage needs the
     /// parameters as they were sent.
-    fn validate_scanned(&self, sent: &IndexedArguments<'_>, place: usize) -> Option<ValidParams> {
+    fn validate_scanned(
+        &self,
+        sent: &IndexedArguments<'_>,
+        place: usize,
+        scope: &CallScope,
+    ) -> Option<ValidParams> {
         let limits = &self.settings.limits;
         let operation = &self.catalog.registry.entries.get(place)?.operation;
         let lifecycle = operation.spec.lifecycle;
@@ -57,7 +64,8 @@ impl Pipeline {
             return None;
         }
         let whole = operation.needs_whole_arguments();
-        validate_indexed(operation, sent, &self.catalog.shapes, limits, whole)
+        let caller = scope.principal();
+        validate_indexed(operation, sent, &self.catalog.shapes, limits, (caller, whole))
     }
 
     /// Takes a request that must be parsed to its reply.

@@ -6,7 +6,7 @@ use super::Pipeline;
 use super::route::Routed;
 use crate::error::OperationError;
 use crate::gatekeeper::GatedOperation;
-use crate::operation::Handler;
+use crate::operation::{CallScope, Handler};
 use crate::request::Credentials;
 use crate::validate::{Known, Rules, ValidParams, validate};
 
@@ -21,7 +21,11 @@ pub(super) struct ValidCall<'a> {
 
 impl Pipeline {
     /// Checks the parameters of a call (REQ-RQ-07).
-    pub(super) fn validate<'a>(&self, routed: Routed<'a>) -> Result<ValidCall<'a>, OperationError> {
+    pub(super) fn validate<'a>(
+        &self,
+        routed: Routed<'a>,
+        scope: &CallScope,
+    ) -> Result<ValidCall<'a>, OperationError> {
         let Routed { operation, params, credentials } = routed;
         let introspects = matches!(operation.handler, Handler::Introspect);
         let lifecycle = operation.spec.lifecycle;
@@ -30,6 +34,7 @@ impl Pipeline {
             strict: self.settings.strict || introspects,
             camel_case_aliases: self.settings.camel_case_aliases,
             whole: operation.needs_whole_arguments(),
+            caller: scope.principal(),
         };
         let query = introspects.then(|| params.get("query").cloned()).flatten();
         let sent = lifecycle.filter(|lifecycle| lifecycle.retry).map(|_| Box::new(params.clone()));

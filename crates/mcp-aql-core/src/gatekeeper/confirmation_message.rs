@@ -3,12 +3,16 @@
 use serde_json::Value;
 
 use crate::argument::Argument;
-use crate::operation::Parameter;
-use crate::redact::masked;
+use crate::operation::{Parameter, RegisteredOperation};
+use crate::redact::{masked, shows};
 use crate::shape::Shapes;
 
 /// The maximum number of characters of a value in a message.
 const MAX_VALUE_CHARS: usize = 200;
+/// Stands for a field of `input` that the caller has not sent.
+const UNCHANGED: &str = "[unchanged]";
+/// Stands for a field of `input` that the call removes.
+const REMOVED: &str = "null";
 /// The maximum number of characters of the question of a preview.
 pub(super) const MAX_QUESTION_CHARS: usize = 2_000;
 
@@ -24,6 +28,31 @@ pub(super) fn placeholders(message: &str) -> Result<Vec<&str>, String> {
     Ok(slots)
 }
 
+/// Checks that each placeholder of an operation's confirmation message is a parameter or a part of one.
+pub(crate) fn check(operation: &RegisteredOperation, shapes: &Shapes, problems: &mut Vec<String>) {
+    let Some(text) = operation.spec.danger.confirmation_message else { return };
+    let fault =
+        |fault: String| format!("operation `{}`: its confirmation message {fault}", operation.name);
+    let placeholders = match placeholders(text) {
+        Ok(placeholders) => placeholders,
+        Err(problem) => return problems.push(fault(format!("is invalid: {problem}"))),
+    };
+    for placeholder in placeholders {
+        let mut path = placeholder.split('.');
+        let root = path.next().unwrap_or_default();
+        match operation.parameters.iter().find(|parameter| &*parameter.name == root) {
+            None => {
+                problems.push(fault(format!("names an unknown parameter: `{placeholder}`")));
+            }
+            Some(_) if placeholder == root => {}
+            Some(parameter) if !shows(parameter, path, shapes) => problems.push(fault(format!(
+                "shows `{placeholder}`, which is not a field of `{root}` that may be shown"
+            ))),
+            Some(_) => {}
+        }
+    }
+}
+
 /// Returns the confirmation message with the values of the call (REQ-DNG-05). Sensitive values are masked,
 /// also inside of objects.
 pub(super) fn fill(
@@ -32,10 +61,37 @@ pub(super) fn fill(
     arguments: &[Argument],
     shapes: &Shapes,
 ) -> String {
-    fill_with(message, |name| {
+    fill_with(message, |placeholder| {
+        let mut path = placeholder.split('.');
+        let root = path.next()?;
         let mut places = parameters.iter().zip(arguments);
-        let (parameter, argument) = places.find(|(_, argument)| argument.name == name)?;
-        Some(masked(parameter, argument.value.as_ref()?, shapes))
+        let (parameter, argument) = places.find(|(_, argument)| argument.name == root)?;
+        let value = masked(parameter, argument.value.as_ref()?, shapes);
+        if placeholder == root {
+            return Some(value);
+        }
+        let part = path.try_fold(&value, |value, name| match value {
+            // The removal of an object removes its fields.
+            Value::Null => Some(value),
+            value => value.get(name),
+        });
+        match (part, &parameter.input) {
+            (None, Some(_)) => Some(UNCHANGED.into()),
+            (Some(Value::Null), Some(_)) => Some(REMOVED.into()),
+            (part, _) => part.cloned(),
+        }
+    })
+}
+
+/// Returns a line for each argument that the call has. Sensitive values are masked, and long ones shortened.
+pub(super) fn values<'a>(
+    parameters: &'a [Parameter],
+    arguments: &'a [Argument],
+    shapes: &'a Shapes,
+) -> impl Iterator<Item = String> + 'a {
+    parameters.iter().zip(arguments).filter_map(|(parameter, argument)| {
+        let value = masked(parameter, argument.value.as_ref()?, shapes);
+        Some(format!("{}: {}", argument.name, display(Some(value))))
     })
 }
 

@@ -68,6 +68,12 @@ pub trait Ticket: Send + Sync {
     /// Completes the ticket once its changes are written: audit entries, grants, warnings.
     fn complete(&mut self) -> BoxFuture<'_, ()>;
 
+    /// Whether the gate has waited for a person. The other gates examine the call again then, because their answers may be
+    /// minutes old.
+    fn has_waited(&self) -> bool {
+        false
+    }
+
     /// Returns what was [reserved](Self::reserve), if anything was, so that it can be given back.
     fn into_reservation(self: Box<Self>) -> Option<Box<dyn Reservation>> {
         None

@@ -33,12 +33,14 @@ use crate::error::OperationError;
 use crate::future::erased;
 use crate::services::Services;
 use confirmation::ConfirmationGate;
+pub(crate) use confirmation::user::USER_ANSWER;
 use execution_limit_gate::ExecutionLimitGate;
 use permission_gate::PermissionGate;
 
 pub(crate) use adapter_info::{AdapterInfo, DangerQuery, gate_note};
 pub use call_tokens::CallTokens;
 pub use condition::Condition;
+pub(crate) use confirmation_message::check as check_confirmation_message;
 pub use confirmation_message::fill_with;
 pub use gate::{Gate, GatePlan, GateStage, Permit, Reservation, Ticket};
 pub use gated_operation::{GatedOperation, OperationGates};
@@ -73,6 +75,7 @@ impl Gatekeeper {
             tokens: Arc::clone(&tokens),
             ttl: settings.confirmation_ttl,
             approvals,
+            elicits: settings.elicits,
         };
         let mut gates: Vec<Arc<dyn Gate>> = vec![
             Arc::new(PermissionGate { services: services(), trust }),
@@ -114,9 +117,12 @@ impl Gatekeeper {
         }
         // Boxed, so that the future of a call that no gate concerns stays small.
         Either::Right(erased(async move {
-            let mut tickets = Vec::new();
-            for gate in concerned {
-                tickets.extend(gate.admit(request).await?);
+            let mut tickets = examine(concerned.iter().copied(), request).await?;
+            if let Some(waited) = tickets.pop_if(|ticket| ticket.has_waited()) {
+                let is_other = |gate: &&Arc<dyn Gate>| gate.stage() != GateStage::Confirmation;
+                let others = concerned.iter().copied().filter(is_other);
+                tickets = examine(others, request).await?;
+                tickets.push(waited);
             }
             self.commit(tickets).await
         }))
@@ -167,6 +173,18 @@ impl Gatekeeper {
     pub(crate) async fn revoke_all(&self) -> Result<(), OperationError> {
         self.tokens.revoke_all().await
     }
+}
+
+/// Lets gates examine a call. Returns their tickets.
+async fn examine<'a>(
+    gates: impl Iterator<Item = &'a Arc<dyn Gate>>,
+    request: GateRequest<'a>,
+) -> Result<Vec<Box<dyn Ticket + 'a>>, OperationError> {
+    let mut tickets = Vec::new();
+    for gate in gates {
+        tickets.extend(gate.admit(request).await?);
+    }
+    Ok(tickets)
 }
 
 fn permit_of(tickets: Vec<Box<dyn Ticket + '_>>) -> Permit {

@@ -5,9 +5,9 @@ use mcp_aql_protocol::{DangerLevel, pattern_matches};
 
 use super::policy::{Permission, Policy, strictest};
 use super::trust_matrix::{TrustDecision, least_trust, trust_decision};
-use super::{GateSettings, Trust, confirmation_message};
+use super::{GateSettings, Trust};
 use crate::argument::Argument;
-use crate::operation::{OperationSpec, Parameter};
+use crate::operation::OperationSpec;
 use crate::principal::Principal;
 
 /// The permission of the calls of one operation by trust, danger and policies, computed when the adapter is built.
@@ -86,7 +86,6 @@ impl PermissionPlan {
     /// Computes the plan of an operation and reports faults of its declaration.
     pub(crate) fn new(
         spec: &OperationSpec,
-        parameters: &[Parameter],
         settings: &GateSettings,
         problems: &mut Vec<String>,
     ) -> Self {
@@ -98,7 +97,6 @@ impl PermissionPlan {
                 spec.name
             ));
         }
-        check_message(spec, parameters, problems);
         let mut verdict = trust_decision(danger, settings.trust.as_ref().map(Trust::level));
         // A declared message, cooldown or reauthentication requires a confirmation at any level.
         let declared = &spec.danger;
@@ -123,7 +121,7 @@ impl PermissionPlan {
     }
 
     /// Returns whether a call may require a confirmation.
-    pub(crate) fn may_ask(&self) -> bool {
+    pub fn may_ask(&self) -> bool {
         let asks = |policy: &Policy| policy.permission == Permission::Confirm;
         self.verdict == TrustDecision::Confirm || self.policies.iter().any(asks)
     }
@@ -224,23 +222,6 @@ impl PermissionPlan {
                     policies: places.map(|(place, _)| place).collect(),
                 }
             }
-        }
-    }
-}
-
-/// Checks that the placeholders of a confirmation message are parameters.
-fn check_message(spec: &OperationSpec, parameters: &[Parameter], problems: &mut Vec<String>) {
-    let Some(text) = spec.danger.confirmation_message else { return };
-    let fault =
-        |fault: String| format!("operation `{}`: its confirmation message {fault}", spec.name);
-    match confirmation_message::placeholders(text) {
-        Err(problem) => problems.push(fault(format!("is invalid: {problem}"))),
-        Ok(slots) => {
-            let unknown = slots
-                .into_iter()
-                .filter(|slot| !parameters.iter().any(|parameter| &*parameter.name == *slot));
-            problems
-                .extend(unknown.map(|slot| fault(format!("names an unknown parameter: `{slot}`"))));
         }
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct GateSettings {
     pub(crate) skew: TimeDelta,
     /// The number of confirmation tokens that a session may request per minute.
     pub(crate) per_minute: usize,
+    /// Whether the users of clients are asked for confirmations.
+    pub(crate) elicits: bool,
 }
 
 impl Default for GateSettings {
@@ -29,6 +31,7 @@ impl Default for GateSettings {
             confirmation_ttl: None,
             skew: TimeDelta::seconds(30),
             per_minute: super::token_issue::DEFAULT_PER_MINUTE,
+            elicits: true,
         }
     }
 }
@@ -48,6 +51,7 @@ pub(crate) struct GateTable {
     confirmation_ttl_seconds: Option<u64>,
     clock_skew_tolerance_seconds: Option<u64>,
     confirmations_per_minute: Option<usize>,
+    elicitation: Option<bool>,
     policies: Option<Vec<PolicyTable>>,
     trust: Option<Trust>,
 }
@@ -65,6 +69,9 @@ impl GateSettings {
         }
         if let Some(count) = table.confirmations_per_minute {
             self.per_minute = count;
+        }
+        if let Some(elicits) = table.elicitation {
+            self.elicits = elicits;
         }
         if let Some(trust) = table.trust {
             self.trust = Some(trust);
@@ -100,6 +107,10 @@ impl GateSettings {
             &mut self.per_minute,
             table.confirmations_per_minute,
         );
+        if table.elicitation.is_some_and(|elicits| elicits != self.elicits) {
+            // Neither way to confirm is stricter than the other.
+            tightening.ignore("gatekeeper.elicitation");
+        }
         if let Some(trust) = table.trust {
             // An adapter without declared trust has the permissions of a certified one.
             let before = self.trust.as_ref().map_or(TrustLevel::Certified, Trust::level);

@@ -80,9 +80,9 @@ pub struct TokenClaim {
 }
 
 impl TokenClaim {
-    /// The id of a confirmation token; `None` for a token of a paused quota.
+    /// The id of a token that confirms a call; `None` for a token of a paused quota.
     pub(crate) fn confirmation_id(&self) -> Option<&str> {
-        Some(self.record.id.as_str()).filter(|_| self.record.kind == TokenKind::Confirmation)
+        Some(self.record.id.as_str()).filter(|_| self.record.kind != TokenKind::QuotaContinue)
     }
 }
 

@@ -135,6 +135,22 @@ impl TokenIssuer {
         self.with(context, |account| count(&account.issued, self.per_minute, now, false))
     }
 
+    /// Counts a question to the user of the caller, unless too many confirmations were requested.
+    pub(super) fn count_question(&self, context: &Context) -> Result<(), OperationError> {
+        let now = self.services.time.now();
+        self.with(context, |account| count(&account.issued, self.per_minute, now, true))
+    }
+
+    /// No longer counts a question that the client could not ask. A token is counted in its place.
+    pub(super) fn uncount_question(&self, context: &Context) {
+        self.with(context, |account| lock(&account.issued).pop_back());
+    }
+
+    /// The number of the confirmations that are valid, which changes when all are revoked.
+    pub(super) fn generation(&self) -> u64 {
+        self.id.load(Ordering::Relaxed)
+    }
+
     /// Rejects a caller that has failed too often.
     pub(super) fn may_fail(&self, context: &Context) -> Result<(), OperationError> {
         let now = self.services.time.now();

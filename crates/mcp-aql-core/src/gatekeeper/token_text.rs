@@ -13,14 +13,19 @@ use crate::vocab::digest;
 pub(crate) enum TokenKind {
     /// Runs a dangerous operation.
     Confirmation,
+    /// Runs a dangerous operation after the user of a client has accepted a question.
+    Question,
     /// Runs a call although a quota pauses.
     QuotaContinue,
 }
 
 impl TokenKind {
+    const ALL: [Self; 3] = [Self::Confirmation, Self::Question, Self::QuotaContinue];
+
     const fn prefix(self) -> &'static str {
         match self {
             Self::Confirmation => "conf_",
+            Self::Question => "question_",
             Self::QuotaContinue => "quota_continue_",
         }
     }
@@ -30,8 +35,8 @@ impl TokenKind {
 /// cannot be used in its place.
 pub(super) fn mask_token(token: &str) -> String {
     const VISIBLE_CHARS: usize = 4;
-    let kinds = [TokenKind::Confirmation, TokenKind::QuotaContinue];
-    let prefix = kinds.map(TokenKind::prefix).into_iter().find(|kind| token.starts_with(kind));
+    let prefix =
+        TokenKind::ALL.map(TokenKind::prefix).into_iter().find(|kind| token.starts_with(kind));
     let maximum = prefix.map_or(0, str::len) + VISIBLE_CHARS;
     match token.char_indices().nth(maximum) {
         Some((end, _)) => format!("{}…", token.get(..end).unwrap_or_default()),
@@ -43,9 +48,10 @@ pub(super) fn mask_token(token: &str) -> String {
 /// bits of its hash. Text that cannot be a token is not hashed, because it may be a secret with fewer than
 /// 256 random bits.
 pub(crate) fn audit_id(token: &str) -> String {
-    let kinds = [TokenKind::Confirmation, TokenKind::QuotaContinue];
     match digest(token.as_bytes()).get(..16) {
-        Some(hash) if kinds.iter().any(|kind| has_form(token, *kind)) => format!("t-{hash}"),
+        Some(hash) if TokenKind::ALL.iter().any(|kind| has_form(token, *kind)) => {
+            format!("t-{hash}")
+        }
         _ => "malformed".to_owned(),
     }
 }

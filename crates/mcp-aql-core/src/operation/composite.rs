@@ -12,6 +12,7 @@ use super::Parameter;
 use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::paging::CursorKey;
+use crate::principal::Principal;
 use crate::shape::Members;
 use crate::warning::{LateWarning, Warning};
 
@@ -85,14 +86,15 @@ impl BriefParameters {
 
 /// Reads a composite argument from the parameters of a call.
 pub trait CompositeReader: Send + Sync {
-    /// Reads the argument from its validated parameters. If `keep` is set, the parameters keep their
-    /// values, because a gate or the log reads them afterwards.
+    /// Reads the argument from its validated parameters. `caller` is the authenticated caller, if there is one. If
+    /// `keep` is set, the parameters keep their values, because a gate or the log reads them afterwards.
     ///
     /// # Errors
     /// All faults of the parameters, in one error.
     fn read(
         &self,
         parameters: &mut [Argument],
+        caller: Option<&Principal>,
         keep: bool,
     ) -> Result<CompositeValue, OperationError>;
 
@@ -193,6 +195,7 @@ impl Composites {
     pub(crate) fn read(
         &self,
         arguments: &mut [Argument],
+        caller: Option<&Principal>,
         keep: bool,
         warnings: &mut Vec<Warning>,
     ) -> Result<Option<Box<CompositeValues>>, OperationError> {
@@ -206,7 +209,7 @@ impl Composites {
         for (places, reader) in &self.readers {
             let parameters = arguments.get_mut(places.clone()).unwrap_or_default();
             let count = parameters.len();
-            let read = reader.read(parameters, keep)?;
+            let read = reader.read(parameters, caller, keep)?;
             values.push((read.value, count));
             warnings.extend(read.warnings);
             late_warnings.extend(read.late_warnings);

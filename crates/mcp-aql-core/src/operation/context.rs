@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use http::Extensions;
 
 use super::{Advance, Cancellation, ExecutionContext};
+use crate::elicitation::Elicitation;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::principal::Principal;
@@ -70,6 +71,8 @@ pub struct CallScope {
     pub cancellation: Option<Cancellation>,
     /// The receiver of progress, if the caller requested progress.
     pub progress: Option<Arc<dyn ProgressSink>>,
+    /// How the caller's user can be asked for a confirmation, if the client supports it.
+    pub elicitation: Option<Elicitation>,
     /// The client's name for this request in `_meta`: a label for logs, never an identity (REQ-SES-05).
     pub client_request_id: Option<String>,
     /// The size of the request in bytes, if the transport knows its text.

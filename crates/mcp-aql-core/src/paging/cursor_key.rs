@@ -6,6 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
+use crate::principal::Principal;
+
 /// The secret key that authenticates cursors. An adapter without a configured key generates a
 /// random one at every start, and rejects cursors of earlier runs.
 #[derive(Clone)]
@@ -26,6 +28,28 @@ impl CursorKey {
     /// Generates a random key, which lasts as long as the process.
     pub fn random() -> Self {
         Self::new(uuid::Uuid::new_v4().into_bytes())
+    }
+
+    /// Returns the key of one caller's cursors: a cursor that was made for a principal is invalid for every other
+    /// caller, in all processes with the same key. Operations use it for their callers.
+    ///
+    /// ```
+    /// use mcp_aql::auth::Principal;
+    /// use mcp_aql::query::CursorKey;
+    ///
+    /// let key = CursorKey::new([7; 16]);
+    /// let _ada = key.for_principal(&Principal::new("https://login.example.org", "ada"));
+    /// ```
+    #[must_use]
+    pub fn for_principal(&self, principal: &Principal) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(*self.0);
+        // No purpose of a cursor has this length.
+        hash.update(u64::MAX.to_le_bytes());
+        hash.update(principal.id());
+        let mut key = [0; 16];
+        key.iter_mut().zip(hash.finalize()).for_each(|(byte, hashed)| *byte = hashed);
+        Self::new(key)
     }
 
     /// Encodes a position as a cursor. `purpose` names the list and its order.
@@ -62,3 +86,29 @@ impl CursorKey {
 
 /// The length of the checksum in bytes.
 const TAG_BYTES: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::CursorKey;
+    use crate::principal::Principal;
+
+    #[test]
+    fn a_cursor_is_valid_for_its_principal_in_every_process() {
+        // REQ-PAG-10
+        let (key, other_process) = (CursorKey::new([7; 16]), CursorKey::new([7; 16]));
+        let ada = Principal::new("issuer", "ada");
+        let cursor = key.for_principal(&ada).seal("tasks", b"3");
+        let same = other_process.for_principal(&ada.clone().with_scopes(["tasks:read"]));
+        assert_eq!(same.open("tasks", &cursor).as_deref(), Some(&b"3"[..]));
+        for other in [
+            key.for_principal(&Principal::new("issuer", "bo")),
+            key.for_principal(&Principal::new("other", "ada")),
+            key.for_principal(&Principal::new("issuer", "")),
+            CursorKey::new([8; 16]).for_principal(&ada),
+            key.clone(),
+        ] {
+            assert_eq!(other.open("tasks", &cursor), None);
+        }
+        assert_eq!(key.for_principal(&ada).open("tasks", &key.seal("tasks", b"3")), None);
+    }
+}

@@ -2,6 +2,7 @@
 
 use mcp_aql_protocol::ErrorCode;
 
+use crate::elicitation::UserQuestion;
 use crate::error::OperationError;
 use crate::operation::Payload;
 use crate::request::write_json;
@@ -21,6 +22,9 @@ pub struct Reply {
     /// Whether `text` is a JSON string that contains the object. Only a transport that asked for it receives this form.
     #[doc(hidden)]
     pub is_quoted: bool,
+    /// The question that the client gets instead of the text, if the call could be
+    /// [repeated](crate::transport::Elicitation::Repeating) with an answer.
+    pub question: Option<Box<UserQuestion>>,
 }
 
 impl Reply {
@@ -28,7 +32,7 @@ impl Reply {
     pub(crate) fn success(payload: Payload, warnings: &[Warning]) -> Self {
         if payload.form() == ReplyForm::Quoted && warnings.is_empty() {
             let text = payload.into_text() + "}\"";
-            return Self { text, code: None, is_quoted: true };
+            return Self { is_quoted: true, ..Self::plain(text, None) };
         }
         let mut text = payload.into_plain_text();
         push_warnings(&mut text, warnings);
@@ -38,7 +42,7 @@ impl Reply {
 
     /// A reply in its plain form.
     pub(super) fn plain(text: String, code: Option<ErrorCode>) -> Self {
-        Self { text, code, is_quoted: false }
+        Self { text, code, is_quoted: false, question: None }
     }
 
     /// A failure: `{"success":false,"error":{…}}`.
@@ -59,7 +63,7 @@ impl Reply {
         }
         text.extend_from_slice(b"}\"");
         let text = String::from_utf8(text).unwrap_or_default();
-        Self { text, code: Some(error.code()), is_quoted: true }
+        Self { is_quoted: true, ..Self::plain(text, Some(error.code())) }
     }
 
     /// Creates a reply from the result of another server's tool.

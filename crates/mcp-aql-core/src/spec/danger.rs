@@ -26,7 +26,7 @@ pub struct DangerSpec {
     /// The reasons, one sentence each, which are shown when a call is confirmed.
     pub reasons: &'static [&'static str],
     /// The question that is shown when a call is confirmed; `{parameter}` is replaced by the parameter's
-    /// value.
+    /// value, and `{input.address.city}` by a field of an object.
     pub confirmation_message: Option<&'static str>,
     /// The minimum time between the confirmation and the call, in seconds.
     pub cooldown_seconds: Option<u32>,

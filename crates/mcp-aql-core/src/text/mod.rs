@@ -1,7 +1,9 @@
 //! Text that is safe to repeat in messages: names that clients send, and texts of errors.
 
+mod const_text;
 mod internals;
 
+pub(crate) use const_text::ConstText;
 pub use internals::leaks_internals;
 pub(crate) use internals::screened;
 use serde_json::Value;

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::operation::{CompositeValues, Parameter, RegisteredOperation};
+use crate::principal::Principal;
 use crate::request::{IndexedArguments, read_parameter};
 use crate::shape::{FaultKind, Faults, Path, Shapes};
 use crate::warning::Warning;
@@ -48,15 +49,17 @@ impl ValidParams {
     }
 }
 
-/// The rules for names.
+/// The rules of validation.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rules {
+pub(crate) struct Rules<'a> {
     /// Whether unknown names are refused; otherwise they cause warnings (REQ-UNK-06).
     pub(crate) strict: bool,
     /// Whether `taskId` is accepted for `task_id` (REQ-RQ-05).
     pub(crate) camel_case_aliases: bool,
     /// Whether a later stage reads the arguments, including those of composite arguments.
     pub(crate) whole: bool,
+    /// The authenticated caller, to whom cursors belong.
+    pub(crate) caller: Option<&'a Principal>,
 }
 
 /// The operations and types that a call may refer to.
@@ -71,7 +74,7 @@ pub(crate) fn validate(
     operation: &RegisteredOperation,
     mut params: Map<String, Value>,
     known: &Known<'_>,
-    rules: Rules,
+    rules: Rules<'_>,
 ) -> Result<ValidParams, OperationError> {
     if rules.camel_case_aliases {
         resolve_aliases(operation, &mut params);
@@ -79,14 +82,14 @@ pub(crate) fn validate(
     let (mut arguments, unknown) = sort(operation, params);
     let checked = check(operation, &mut arguments, known.shapes);
     if checked.missing.is_empty() && checked.faults.is_empty() && unknown.is_empty() {
-        return finish(operation, arguments, &[], checked.warnings, rules.whole);
+        return finish(operation, arguments, &[], checked.warnings, (rules.caller, rules.whole));
     }
     let Known { shapes, search_operation } = *known;
     let names = unknown.iter().map(|(name, _)| name.as_str()).collect();
     let call =
         RefusedCall { operation, shapes, arguments: &arguments, unknown: names, search_operation };
     let warnings = refuse(&call, checked, &unknown, rules.strict)?;
-    finish(operation, arguments, &unknown, warnings, rules.whole)
+    finish(operation, arguments, &unknown, warnings, (rules.caller, rules.whole))
 }
 
 /// Returns the error for the faults of a call, or the warnings of a call whose only faults are unknown
@@ -146,7 +149,7 @@ pub(crate) fn validate_indexed(
     sent: &IndexedArguments<'_>,
     shapes: &Shapes,
     limits: &Limits,
-    whole: bool,
+    (caller, whole): (Option<&Principal>, bool),
 ) -> Option<ValidParams> {
     let mut arguments = absent_arguments(operation);
     for (name, text) in sent.params() {
@@ -160,7 +163,7 @@ pub(crate) fn validate_indexed(
     if !missing.is_empty() || !faults.is_empty() {
         return None;
     }
-    finish(operation, arguments, &[], warnings, whole).ok()
+    finish(operation, arguments, &[], warnings, (caller, whole)).ok()
 }
 
 /// The faults of single parameters.
@@ -203,11 +206,11 @@ fn finish(
     mut arguments: Vec<Argument>,
     unknown: &[(String, Value)],
     mut warnings: Vec<Warning>,
-    whole: bool,
+    (caller, whole): (Option<&Principal>, bool),
 ) -> Result<ValidParams, OperationError> {
     let composites = operation
         .composites
-        .read(&mut arguments, whole, &mut warnings)
+        .read(&mut arguments, caller, whole, &mut warnings)
         .map_err(|error| error.with_detail("operation", operation.name.to_string()))?;
     warnings.extend(unknown.iter().map(|(name, _)| ignored_parameter(name)));
     Ok(ValidParams { arguments, warnings, composites })

@@ -29,6 +29,7 @@ use super::original_message::OriginalMessage;
 use super::sessions::{OpenSession, SessionCall, Sessions};
 use crate::batch_budget::BatchBudget;
 use crate::connection::Connection;
+use crate::elicitation;
 use crate::mcp_version::{MCP_VERSIONS, NEWEST, WITH_BATCHES, has_handshake};
 use crate::request_meta::RequestMeta;
 use crate::server::{Server, ServerState};
@@ -41,7 +42,8 @@ const EVENT_STREAM_DELAY: Duration = Duration::from_secs(2);
 /// The interval between keep-alive comments.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+/// The header with the id of a session.
+pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
@@ -166,6 +168,7 @@ impl DirectCalls {
         let Message::Call(call) = decode(body) else { return None };
         let tool = self.server.tools().index(&call.name)?;
         let meta = RequestMeta::read(call.meta)?;
+        let elicitation = elicitation::of_call(&call, &meta).ok()?;
         let mut arguments = match call.index {
             Some(index) => SentArguments::Indexed(index).into(),
             None => ToolArguments::read(call.arguments, self.server.limits()).ok()?,
@@ -192,29 +195,28 @@ impl DirectCalls {
                 let id = call.id.into();
                 fits.then(|| {
                     let extensions = take_extensions(extensions);
-                    self.alone(DecodedCall { tool, arguments, meta, id, room, extensions }, reads)
+                    let scope = CallScope { extensions, elicitation, ..CallScope::default() };
+                    self.alone(DecodedCall { tool, arguments, meta, id, room, scope }, reads)
                 })?
             }
             // A client that loses the connection can fetch the reply from rmcp later, which matters
             // for calls that must not be repeated.
             PlainForm::Of(session) => {
                 let connection = session.connection()?;
-                let fits = reads && meta.protocol_version().is_none();
+                // Only rmcp can send a question to the client.
+                let asks = connection.takes_questions()
+                    && self.server.service().may_need_confirmation(&arguments);
+                let fits = reads && !asks && meta.protocol_version().is_none();
                 let id = call.id.into();
                 fits.then(|| {
                     let extensions = take_extensions(extensions);
-                    let call = DecodedCall { tool, arguments, meta, id, room, extensions };
+                    let scope = CallScope { extensions, ..CallScope::default() };
+                    let call = DecodedCall { tool, arguments, meta, id, room, scope };
                     self.of(Arc::clone(session), connection, call)
                 })?
             }
         };
-        Some(async move {
-            let response = respond(work).await;
-            match challenge {
-                Some((challenge, scope)) => challenge.insufficient_scope(response, &scope),
-                None => response,
-            }
-        })
+        Some(respond(work, challenge))
     }
 
     fn alone(&self, call: DecodedCall<'_>, reads: bool) -> PendingReply {
@@ -263,8 +265,8 @@ struct DecodedCall<'a> {
     id: Box<str>,
     /// The remaining space of the batch that contains the request.
     room: Option<BatchBudget>,
-    /// The extensions of the HTTP request.
-    extensions: Extensions,
+    /// The scope without its cancellation.
+    scope: CallScope,
 }
 
 impl DecodedCall<'_> {
@@ -275,11 +277,12 @@ impl DecodedCall<'_> {
         cancellation: Cancellation,
         modern: bool,
     ) -> impl Future<Output = Vec<u8>> + Send + use<> {
-        let Self { tool, arguments, meta, id, room, extensions } = self;
-        let scope = CallScope { extensions, ..cancellation.into() };
+        let Self { tool, arguments, meta, id, room, scope } = self;
+        let caller = room.as_ref().and_then(|_| scope.principal().cloned());
+        let scope = CallScope { cancellation: Some(cancellation), ..scope };
         let mut work = server.call(tool, arguments, &meta, scope);
         async move {
-            let answer = server.within(room.as_ref(), Pin::new(&mut work)).await;
+            let answer = server.within(room.as_ref(), caller.as_ref(), Pin::new(&mut work)).await;
             let length = answer.as_ref().map_or(0, |reply| reply.text.len());
             let mut message = Vec::with_capacity(length + length / 4 + 128);
             server.write_answer(&mut message, &id, &answer, modern);
@@ -321,8 +324,17 @@ async fn until_stopped<T>(
     work.await
 }
 
+/// Waits for a reply, and adds the challenge to obtain the scope that the caller lacks, if it lacks one.
+async fn respond(work: PendingReply, challenge: Option<(Challenge, String)>) -> Response {
+    let response = reply_or_events(work).await;
+    match challenge {
+        Some((challenge, scope)) => challenge.insufficient_scope(response, &scope),
+        None => response,
+    }
+}
+
 /// Waits for a reply, and switches to events if it takes long.
-async fn respond(mut work: PendingReply) -> Response {
+async fn reply_or_events(mut work: PendingReply) -> Response {
     match tokio::time::timeout(EVENT_STREAM_DELAY, &mut work.reply).await {
         Ok(Some(reply)) => ([(CONTENT_TYPE, "application/json")], reply).into_response(),
         Ok(None) => events(Body::empty()),

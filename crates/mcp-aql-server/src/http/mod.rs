@@ -3,7 +3,9 @@
 mod accept;
 mod authentication;
 mod body;
+mod client_user;
 mod connections;
+mod current_request;
 #[cfg(unix)]
 mod descriptor_limit;
 #[cfg(not(unix))]

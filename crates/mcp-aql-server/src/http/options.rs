@@ -54,6 +54,7 @@ pub struct HttpOptions {
     pub(super) sessions: bool,
     pub(super) session_timeout: Duration,
     pub(super) max_sessions: usize,
+    pub(super) max_sessions_per_principal: usize,
     pub(super) client_timeout: Duration,
     pub(super) max_connections: usize,
     pub(super) max_inflight_bytes: usize,
@@ -82,6 +83,8 @@ impl Default for HttpOptions {
 impl HttpOptions {
     /// The default of [`max_sessions`](Self::max_sessions).
     pub const DEFAULT_MAX_SESSIONS: usize = 1000;
+    /// The default of [`max_sessions_per_principal`](Self::max_sessions_per_principal).
+    pub const DEFAULT_MAX_SESSIONS_PER_PRINCIPAL: usize = 100;
     /// The default of [`client_timeout`](Self::client_timeout), in seconds.
     pub const DEFAULT_CLIENT_TIMEOUT_SECONDS: u64 = 30;
     /// The default of [`max_connections`](Self::max_connections).
@@ -98,6 +101,7 @@ impl HttpOptions {
             sessions: true,
             session_timeout: Duration::from_secs(30 * 60),
             max_sessions: Self::DEFAULT_MAX_SESSIONS,
+            max_sessions_per_principal: Self::DEFAULT_MAX_SESSIONS_PER_PRINCIPAL,
             client_timeout: Duration::from_secs(Self::DEFAULT_CLIENT_TIMEOUT_SECONDS),
             max_connections: Self::DEFAULT_MAX_CONNECTIONS,
             max_inflight_bytes: Self::DEFAULT_MAX_INFLIGHT_MIB << 20,
@@ -212,6 +216,22 @@ impl HttpOptions {
     #[must_use]
     pub fn max_sessions(mut self, sessions: usize) -> Self {
         self.max_sessions = sessions;
+        self
+    }
+
+    /// Sets the maximum number of sessions of one authenticated caller, so that one cannot use up all of
+    /// [`max_sessions`](Self::max_sessions). Default: 100. Beyond it, the caller gets HTTP's 429 with `Retry-After` and
+    /// JSON-RPC's error -32000. Its existing sessions and those of others are not affected, and callers without a
+    /// principal have no limit of their own.
+    ///
+    /// ```
+    /// use mcp_aql::HttpOptions;
+    ///
+    /// let options = HttpOptions::new().max_sessions(200).max_sessions_per_principal(20);
+    /// ```
+    #[must_use]
+    pub fn max_sessions_per_principal(mut self, sessions: usize) -> Self {
+        self.max_sessions_per_principal = sessions;
         self
     }
 

@@ -8,14 +8,17 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use futures_util::FutureExt as _;
+use mcp_aql_core::elicitation::UserQuestion;
 use mcp_aql_core::future::erased;
 use mcp_aql_core::operation::{CallScope, Cancellation};
+use mcp_aql_core::principal::Principal;
+use mcp_aql_core::transport::Elicitation;
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
     CancelTaskMethod, CancelTaskParams, CompleteRequestMethod, CompleteRequestParams,
     CompleteResult, ConstString as _, ContentBlock, CustomRequest, CustomResult, ErrorCode,
     GetTaskMethod, GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams,
-    InitializeResult, JsonObject, ListPromptsRequestMethod, ListPromptsResult,
+    InitializeResult, InputRequiredResult, JsonObject, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
     ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ServerCapabilities,
     ServerConfig, TASKS_EXTENSION_ID, Tool, ToolAnnotations, UpdateTaskMethod, UpdateTaskParams,
@@ -24,13 +27,17 @@ use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
+use super::client_user;
+use super::current_request::made;
 use super::original_message::OriginalMessage;
 use super::rmcp_context::{PeerNotifier, error_data, http_extensions, or_cancelled};
-use super::sessions::{Sessions, made};
+use super::sessions::Sessions;
 use super::task_answers;
 use crate::connection::Connection;
-use crate::mcp_version::NEWEST;
+use crate::elicitation::{self, Responses, repeating};
+use crate::mcp_version::{NEWEST, has_handshake};
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::server::{Server, ServerState};
@@ -113,6 +120,7 @@ impl RmcpServer {
         let Some(tool) = server.tools().index(&request.name) else {
             return Err(server.service().unknown_tool(&request.name));
         };
+        let answers = (request.input_responses, request.request_state);
         let mut extensions = http_extensions(&context.extensions);
         let sent: Option<OriginalMessage> = extensions.remove();
         let room = sent.as_ref().and_then(OriginalMessage::room).cloned();
@@ -131,10 +139,12 @@ impl RmcpServer {
                 Ok(SentArguments::Parsed(members.into()).into())
             }
         };
+        let caller: Option<Principal> = extensions.get().cloned();
         let cancellation = Cancellation::default();
         let notifier = PeerNotifier(context.peer.clone());
         let meta = RequestMeta(context.meta.0.0.clone());
-        let scope = CallScope { extensions, ..cancellation.clone().into() };
+        let elicitation = self.elicitation(&meta, answers, context);
+        let scope = CallScope { extensions, elicitation, ..cancellation.clone().into() };
         let operation = arguments.as_ref().ok().and_then(ToolArguments::operation);
         let modern = meta.protocol_version() == Some(NEWEST);
         if let Some(protocol) = server.task_protocol(None, &meta, modern, operation) {
@@ -144,8 +154,11 @@ impl RmcpServer {
             return task_answers::call_response(&answer.await?);
         }
         let work = pin!(server.reply(tool, arguments, &meta, &notifier, scope));
-        let work = server.within(room.as_ref(), work);
+        let work = server.within(room.as_ref(), caller.as_ref(), work);
         let reply = or_cancelled(work, context, &cancellation).await?;
+        if let Some(question) = &reply.question {
+            return input_required(question);
+        }
         let structured = match server.service().has_structured_content() {
             true => serde_json::from_str(&reply.text).ok(),
             false => None,
@@ -157,6 +170,19 @@ impl RmcpServer {
         result.is_error = Some(failed);
         result.structured_content = structured;
         Ok(result.into())
+    }
+
+    /// How the user of the client can be asked.
+    fn elicitation(
+        &self,
+        meta: &RequestMeta,
+        (responses, state): (Option<Responses>, Option<String>),
+        context: &RequestContext<RoleServer>,
+    ) -> Option<Elicitation> {
+        match meta.protocol_version() {
+            Some(version) if !has_handshake(version) => repeating(meta, responses.as_ref(), state),
+            _ => client_user::of_session(self.server.connection(), &context.peer),
+        }
     }
 }
 
@@ -174,8 +200,11 @@ impl ServerHandler for RmcpServer {
         connection.initialized();
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
-        let tasks = self.server.service().tasks();
-        connection.negotiated(result.protocol_version.as_str(), tasks);
+        let (version, tasks) = (result.protocol_version.as_str(), self.server.service().tasks());
+        let capabilities = serde_json::to_value(&request.capabilities).unwrap_or_default();
+        if let Value::Object(capabilities) = capabilities {
+            connection.negotiated(version, &capabilities, tasks);
+        }
         // They belong to versions without this request.
         result.capabilities.extensions = None;
         Ok(result)
@@ -285,6 +314,13 @@ impl ServerHandler for RmcpServer {
     ) -> Result<CompleteResult, ErrorData> {
         Err(ErrorData::method_not_found::<CompleteRequestMethod>())
     }
+}
+
+/// The result that asks the client to repeat the call with the answer of its user.
+fn input_required(question: &UserQuestion) -> Result<CallToolResponse, RpcError> {
+    let result = elicitation::input_required(question);
+    let result = serde_json::from_value::<InputRequiredResult>(result);
+    result.map(Into::into).map_err(|_| RpcError::new(-32603, "Internal error"))
 }
 
 fn tool(definition: ToolDefinition) -> Tool {

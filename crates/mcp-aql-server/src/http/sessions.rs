@@ -1,6 +1,5 @@
 //! Sessions over HTTP, with a limit on their number.
 
-use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
@@ -21,6 +20,7 @@ use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
 };
 
+use super::current_request::{self, SessionProblem, notice};
 use super::long_id;
 use super::options::HttpOptions;
 use super::replay::{EventStreams, FinishedReplies};
@@ -28,64 +28,12 @@ use super::task_routing;
 use crate::calls::Calls;
 use crate::connection::Connection;
 
-tokio::task_local! {
-    /// Side results of serving one request that rmcp's interface cannot return.
-    static CURRENT_REQUEST: RequestState;
-}
-
-#[derive(Default)]
-struct RequestState {
-    /// The problem with the request's session.
-    noticed: Cell<SessionProblem>,
-    /// The connection created for the request last. It is the session's connection if the request
-    /// opens a session.
-    connection: RefCell<Weak<Connection>>,
-    /// The id of the principal of the request.
-    principal: Option<Box<str>>,
-}
-
-/// The problem with the session of a request.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct SessionProblem {
-    /// The session could not be opened because the limit is reached.
-    pub(super) no_session: bool,
-    /// The session to be closed does not exist.
-    pub(super) unknown_session: bool,
-    /// The event after which the client wants to resume is not kept.
-    pub(super) unknown_event: bool,
-}
-
-/// Serves a request, and returns the problem with its session. A session that the request opens belongs to the
-/// principal.
-pub(super) async fn observe_session<F: Future>(
-    principal: Option<&Principal>,
-    serving: F,
-) -> (F::Output, SessionProblem) {
-    let principal = principal.map(|principal| principal.id().into());
-    CURRENT_REQUEST
-        .scope(RequestState { principal, ..RequestState::default() }, async {
-            let served = serving.await;
-            (served, CURRENT_REQUEST.with(|served| served.noticed.get()))
-        })
-        .await
-}
-
-fn notice(noticed: SessionProblem) {
-    // A session also ends outside of requests.
-    let _ = CURRENT_REQUEST.try_with(|served| served.noticed.set(noticed));
-}
-
-/// Records the connection created for the request that is being served.
-pub(super) fn made(connection: &Arc<Connection>) {
-    // Outside of a request, no session is opened.
-    let _ = CURRENT_REQUEST
-        .try_with(|served| *served.connection.borrow_mut() = Arc::downgrade(connection));
-}
-
 /// rmcp's sessions, with a limit.
 pub(super) struct Sessions {
     inner: LocalSessionManager,
     most: usize,
+    /// The limit of one principal.
+    most_of_principal: usize,
     /// Serializes opening, so that the last free place is used once.
     opening: tokio::sync::Mutex<()>,
     open: RwLock<HashMap<SessionId, Arc<OpenSession>>>,
@@ -184,6 +132,8 @@ fn without_answers(
 pub(super) enum SessionError {
     #[error("{0} sessions are open, which is the limit")]
     Full(usize),
+    #[error("the caller has {0} open sessions, which is its limit")]
+    FullForPrincipal(usize),
     #[error(transparent)]
     Other(#[from] LocalSessionManagerError),
 }
@@ -198,6 +148,7 @@ impl Sessions {
         Self {
             inner,
             most: options.max_sessions,
+            most_of_principal: options.max_sessions_per_principal,
             opening: tokio::sync::Mutex::default(),
             open: RwLock::default(),
             keep_alive_interval,
@@ -212,6 +163,12 @@ impl Sessions {
 
     fn connection(&self, id: &str) -> Option<Arc<Connection>> {
         self.get(id)?.connection()
+    }
+
+    /// The number of sessions of a principal.
+    fn count_of(&self, principal: &str) -> usize {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        open.values().filter(|open| open.principal.as_deref() == Some(principal)).count()
     }
 
     /// Whether this is the id of a session that another principal has opened.
@@ -278,10 +235,14 @@ impl SessionManager for Sessions {
             notice(SessionProblem { no_session: true, ..SessionProblem::default() });
             return Err(SessionError::Full(self.most));
         }
+        let (connection, principal) = current_request::opener();
+        if let Some(principal) = &principal
+            && self.count_of(principal) >= self.most_of_principal
+        {
+            notice(SessionProblem { no_own_session: true, ..SessionProblem::default() });
+            return Err(SessionError::FullForPrincipal(self.most_of_principal));
+        }
         let (id, transport) = self.inner.create_session().await?;
-        let (connection, principal) = CURRENT_REQUEST
-            .try_with(|served| (served.connection.take(), served.principal.clone()))
-            .unwrap_or_default();
         let open = OpenSession {
             id: Arc::clone(&id),
             principal,

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use mcp_aql_core::operation::{CallScope, Cancellation};
 use rmcp::model::{
     CallToolResponse, CallToolResult, CreateTaskResult, CustomRequest, CustomResult,
+    InputRequiredResult,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use super::client_user;
 use super::original_message::OriginalMessage;
 use super::rmcp_context::{PeerNotifier, error_data, http_extensions, or_cancelled};
 use super::task_routing::WithTasks;
@@ -60,7 +62,8 @@ async fn answer_utility(
     let message = sent.map(|sent| sent.take_text()).unwrap_or_default();
     let meta = RequestMeta(context.meta.0.0.clone());
     let cancellation = Cancellation::default();
-    let scope = CallScope { extensions, ..cancellation.clone().into() };
+    let elicitation = client_user::of_session(server.connection(), &context.peer);
+    let scope = CallScope { extensions, elicitation, ..cancellation.clone().into() };
     match decode(&message) {
         Message::Request(request) => {
             let params = request.params.map(RawValue::get);
@@ -116,6 +119,7 @@ pub(super) fn call_response(result: &[u8]) -> Result<CallToolResponse, RpcError>
     let ResultType { result_type } = from_json(result)?;
     Ok(match result_type.as_str() {
         "task" => CallToolResponse::Task(from_json::<CreateTaskResult>(result)?),
+        "input_required" => CallToolResponse::from(from_json::<InputRequiredResult>(result)?),
         _ => CallToolResponse::Complete(from_json::<CallToolResult>(result)?),
     })
 }

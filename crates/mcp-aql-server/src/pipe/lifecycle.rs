@@ -10,11 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::mcp_version::{MCP_VERSIONS, WITH_TASKS, has_handshake, negotiate};
+use crate::connection::Connection;
+use crate::mcp_version::{MCP_VERSIONS, has_handshake, negotiate};
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::service::ServerDescription;
-use crate::task_source::{TASKS_EXTENSION, TaskSource, tasks_capability};
+use crate::task_source::{TASKS_EXTENSION, TaskSource};
 
 /// MCP's error code for a version that the server does not support.
 const UNSUPPORTED_VERSION: i32 = -32022;
@@ -41,8 +42,7 @@ pub(super) struct Admitted {
 struct InitializeParams<'a> {
     #[serde(borrow)]
     protocol_version: Cow<'a, str>,
-    #[serde(rename = "capabilities")]
-    _capabilities: Map<String, Value>,
+    capabilities: Map<String, Value>,
     #[serde(rename = "clientInfo")]
     _client_info: Map<String, Value>,
 }
@@ -122,18 +122,19 @@ impl Lifecycle {
         Ok(Admitted { modern, legacy })
     }
 
-    /// Answers `initialize`. Returns the negotiated version and the result as JSON.
+    /// Answers `initialize` with JSON, and records what was negotiated.
     ///
     /// # Errors
     /// If the parameters do not have the members that MCP requires.
     pub(super) fn initialize(
         &mut self,
         params: Option<&RawValue>,
+        connection: &Connection,
         description: &ServerDescription,
         tasks: Option<&dyn TaskSource>,
-    ) -> Result<(&'static str, String), RpcError> {
+    ) -> Result<String, RpcError> {
         let params = serde_json::from_str::<InitializeParams<'_>>(params.map_or("", RawValue::get));
-        let Ok(InitializeParams { protocol_version, .. }) = params else {
+        let Ok(InitializeParams { protocol_version, capabilities: of_client, .. }) = params else {
             return Err(RpcError::new(
                 -32602,
                 "initialize takes 'protocolVersion' as a string, and 'capabilities' and \
@@ -142,8 +143,8 @@ impl Lifecycle {
         };
         self.has_handshake = true;
         let protocol_version = negotiate(&protocol_version);
-        let tasks = tasks.filter(|_| protocol_version == WITH_TASKS);
-        let tasks = tasks.map(|source| ("tasks", tasks_capability(source)));
+        connection.negotiated(protocol_version, &of_client, tasks);
+        let tasks = connection.tasks().map(|capability| ("tasks", capability.clone()));
         let result = InitializeResult {
             protocol_version,
             capabilities: capabilities(tasks),
@@ -151,7 +152,7 @@ impl Lifecycle {
             instructions: &description.instructions,
         };
         // Texts always serialize.
-        Ok((protocol_version, serde_json::to_string(&result).unwrap_or_default()))
+        Ok(serde_json::to_string(&result).unwrap_or_default())
     }
 }
 
@@ -205,8 +206,10 @@ mod tests {
         let mut lifecycle = Lifecycle::default();
         let params = r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{}}"#;
         let params = RawValue::from_string(params.to_owned()).unwrap();
-        let (version, _) = lifecycle.initialize(Some(&params), &description(), None).unwrap();
-        assert_eq!(version, "2025-06-18");
+        let connection = Connection::default();
+        let result =
+            lifecycle.initialize(Some(&params), &connection, &description(), None).unwrap();
+        assert!(result.starts_with(r#"{"protocolVersion":"2025-06-18","#), "{result}");
         lifecycle
     }
 
@@ -246,7 +249,9 @@ mod tests {
         for params in [None, Some("[]"), Some(r#"{"protocolVersion":"2025-06-18"}"#)] {
             let mut lifecycle = Lifecycle::default();
             let params = params.map(|params| RawValue::from_string(params.to_owned()).unwrap());
-            let error = lifecycle.initialize(params.as_deref(), &description(), None).unwrap_err();
+            let (connection, description) = (Connection::default(), description());
+            let refused = lifecycle.initialize(params.as_deref(), &connection, &description, None);
+            let error = refused.unwrap_err();
             assert_eq!(error.code, -32602);
             assert!(!lifecycle.has_handshake);
         }

@@ -1,17 +1,17 @@
 //! Reads the messages of a stream and starts its calls.
 
 use std::borrow::Cow;
-use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture;
 use mcp_aql_core::future::erased;
-use mcp_aql_core::operation::Cancellation;
+use mcp_aql_core::operation::{CallScope, Cancellation};
 use mcp_aql_core::request::too_large;
+use mcp_aql_core::transport::Elicitation;
 use serde_json::value::RawValue;
 
 use super::Input;
@@ -19,7 +19,10 @@ use super::answer_target::{AnswerTarget, BatchAnswers};
 use super::brief_operations::{BriefOperations, OperationPace};
 use super::lifecycle::{Admitted, Lifecycle, discover};
 use super::message_wait::{MessageWait, beside};
+use super::questions::ClientUser;
+use super::running_call::RunningCall;
 use crate::calls::Calls;
+use crate::elicitation;
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::server::Server;
@@ -35,16 +38,10 @@ use crate::wire::{
 const MALFORMED_PARAMS: &str =
     "'params' is an object whose '_meta' is an object, and neither repeats a member";
 
-/// A call that has not returned yet.
-struct RunningCall {
-    /// The request's id, in its original spelling.
-    id: Arc<str>,
-    work: ToolWork,
-    /// The pace of the operation and the time to read the message, if the call is to be measured.
-    measured: Option<(OperationPace, Duration)>,
-    cancellation: Cancellation,
-    /// Whether the call follows MCP 2026-07-28.
-    modern: bool,
+impl Drop for MessageReader {
+    fn drop(&mut self) {
+        self.user.leave();
+    }
 }
 
 /// Reads lines, answers requests and starts calls.
@@ -62,10 +59,12 @@ pub(super) struct MessageReader {
     /// Whether to let other tasks run before the next message is read.
     yields: bool,
     pub(super) lifecycle: Lifecycle,
+    user: Arc<ClientUser>,
 }
 
 impl MessageReader {
     pub(super) fn new(server: Arc<Server>, outbox: Outbox) -> Self {
+        let user = Arc::new(ClientUser::new(outbox.clone()));
         Self {
             server,
             outbox,
@@ -76,6 +75,7 @@ impl MessageReader {
             returned: None,
             yields: false,
             lifecycle: Lifecycle::default(),
+            user,
         }
     }
 
@@ -192,6 +192,7 @@ impl MessageReader {
             Message::Cancelled { request } => {
                 self.calls.cancel(&canonical_id(request));
             }
+            Message::Answer { id, result } => self.user.answer(id, result),
             Message::Refused(refusal) => self.refuse(refusal, answers),
             Message::Batch(_) => self.refuse(Refusal { id: None, fault: Fault::Form }, answers),
             Message::Ignored | Message::Blank => {}
@@ -239,10 +240,9 @@ impl MessageReader {
     ) -> Result<Cow<'a, str>, RpcError> {
         let method = &*request.method;
         if method == "initialize" {
-            let tasks = server.service().tasks();
-            let (version, result) =
-                self.lifecycle.initialize(request.params, server.description(), tasks)?;
-            server.connection().negotiated(version, tasks);
+            let (connection, description) = (server.connection(), server.description());
+            let (params, tasks) = (request.params, server.service().tasks());
+            let result = self.lifecycle.initialize(params, connection, description, tasks)?;
             return Ok(result.into());
         }
         let (_, admitted) = self.admit_request(request)?;
@@ -269,13 +269,17 @@ impl MessageReader {
             return self.error(Some(call.id), &unknown, answers);
         };
         let cancellation = self.unused_cancellation();
+        let elicitation = match self.elicitation(&call, &meta, modern) {
+            Ok(elicitation) => elicitation,
+            Err(error) => return self.error(Some(call.id), &error, answers),
+        };
+        let scope = CallScope { elicitation, ..cancellation.clone().into() };
         let indexed = call.index.take().filter(|_| answers.room().is_none());
         let mut work = match indexed.map(|index| SentArguments::Indexed(index).into()) {
             Some(arguments) if meta.progress_token(&arguments).is_none() => {
-                let scope = cancellation.clone().into();
                 self.server.call(tool, arguments.for_quoted_reply(), &meta, scope)
             }
-            _ => self.later(tool, call.arguments, meta, cancellation.clone(), answers),
+            _ => self.later(tool, call.arguments, meta, scope, answers),
         };
         let pace = work.operation.map(|operation| self.operations.pace(operation));
         let started = Instant::now();
@@ -302,7 +306,27 @@ impl MessageReader {
         // The next call of an operation whose call is measured may already be brief.
         self.yields |= measured.is_some();
         let call = RunningCall { id: call.id.into(), work, measured, cancellation, modern };
-        self.spawn(call, answers);
+        let (server, calls) = (Arc::clone(&self.server), Arc::clone(&self.calls));
+        call.spawn(server, calls, self.outbox.expect_one(), answers.clone());
+    }
+
+    /// How the client's user can be asked about a call.
+    pub(super) fn elicitation(
+        &self,
+        call: &ToolCall<'_>,
+        meta: &RequestMeta,
+        modern: bool,
+    ) -> Result<Option<Elicitation>, RpcError> {
+        if modern {
+            return elicitation::of_call(call, meta);
+        }
+        Ok(self.waiting_user())
+    }
+
+    /// The user of a client of MCP before 2026-07-28, if the client shows questions.
+    pub(super) fn waiting_user(&self) -> Option<Elicitation> {
+        let asks = self.server.connection().takes_questions();
+        asks.then(|| Elicitation::Waiting(Arc::clone(&self.user) as _))
     }
 
     /// Returns the cancellation of the last call if that has returned at once and nothing refers to it, or else a new
@@ -318,7 +342,7 @@ impl MessageReader {
         tool: usize,
         arguments: Option<&str>,
         meta: RequestMeta,
-        cancellation: Cancellation,
+        scope: CallScope,
         answers: &AnswerTarget,
     ) -> ToolWork {
         let (server, outbox) = (Arc::clone(&self.server), self.outbox.clone());
@@ -331,43 +355,10 @@ impl MessageReader {
                 Some(_) => arguments,
                 None => arguments.map(ToolArguments::for_quoted_reply),
             };
-            let work = pin!(server.reply(tool, arguments, &meta, &outbox, cancellation.into()));
-            server.within(room.as_ref(), work).await
+            let work = pin!(server.reply(tool, arguments, &meta, &outbox, scope));
+            server.within(room.as_ref(), None, work).await
         });
         work.into()
-    }
-
-    /// Runs a call as a task, which the client can cancel.
-    fn spawn(&self, call: RunningCall, answers: &AnswerTarget) {
-        let RunningCall { id, mut work, mut measured, cancellation, modern } = call;
-        let key = match canonical_id(&id) {
-            Cow::Borrowed(_) => Arc::clone(&id),
-            Cow::Owned(key) => key.into(),
-        };
-        let number = self.calls.begin(&key, cancellation.clone());
-        let expected = self.outbox.expect_one();
-        let (server, calls) = (Arc::clone(&self.server), Arc::clone(&self.calls));
-        let answers = answers.clone();
-        tokio::spawn(async move {
-            let work = poll_fn(|context| match measured.take() {
-                Some((pace, reading)) => {
-                    let started = Instant::now();
-                    let polled = work.poll_unpin(context);
-                    pace.record(started.elapsed(), reading);
-                    polled
-                }
-                None => work.poll_unpin(context),
-            });
-            let answer = work.await;
-            if calls.end(&key, number) {
-                let pushed = answers.push(expected, |line| {
-                    server.write_answer(line, &id, &answer, modern);
-                });
-                if let Err(error) = pushed {
-                    tracing::debug!(%error, "an answer was not sent: the client is gone");
-                }
-            }
-        });
     }
 
     fn refuse(&self, refusal: Refusal, answers: &AnswerTarget) {
@@ -377,7 +368,7 @@ impl MessageReader {
         if id.is_none() && !matches!(fault, Fault::Form) {
             return tracing::debug!(?fault, "a message without an id is not answered");
         }
-        match (self.server.refuse_message(fault), id) {
+        match (self.server.refuse_message(fault, None), id) {
             (Err(error), id) => self.error(id.as_deref(), &error, answers),
             (answer, Some(id)) => {
                 let modern = !self.lifecycle.has_handshake;

@@ -9,6 +9,8 @@ mod brief_operations;
 mod lifecycle;
 mod message_reader;
 mod message_wait;
+mod questions;
+mod running_call;
 mod task_requests;
 
 use std::fs::File;

@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use mcp_aql_core::operation::Cancellation;
+use mcp_aql_core::operation::{CallScope, Cancellation};
 use serde_json::value::RawValue;
 
 use super::answer_target::AnswerTarget;
@@ -48,8 +48,12 @@ impl MessageReader {
         let (server, notifier) = (Arc::clone(&self.server), Arc::new(self.outbox.clone()));
         let [arguments, task]: [Option<Box<str>>; 2] =
             [call.arguments, call.task].map(|text| text.map(Box::from));
+        let elicitation = match self.elicitation(call, &meta, protocol == TaskProtocol::Extension) {
+            Ok(elicitation) => elicitation,
+            Err(error) => return self.error(Some(call.id), &error, answers),
+        };
         let cancellation = Cancellation::default();
-        let scope = cancellation.clone().into();
+        let scope = CallScope { elicitation, ..cancellation.clone().into() };
         let answer = async move {
             let arguments = ToolArguments::read(arguments.as_deref(), server.limits());
             let (task, meta) = (task.as_deref(), &meta);
@@ -67,7 +71,8 @@ impl MessageReader {
         };
         let (server, room) = (Arc::clone(&self.server), answers.room().cloned());
         let cancellation = Cancellation::default();
-        let scope = cancellation.clone().into();
+        let elicitation = self.waiting_user().filter(|_| request_read.may_ask());
+        let scope = CallScope { elicitation, ..cancellation.clone().into() };
         let answer = async move {
             let answer = server.answer_task_request(request_read, scope).await?;
             match room {
@@ -88,7 +93,7 @@ impl MessageReader {
     }
 
     /// Sends an answer when it is complete, unless the client cancels the request.
-    fn spawn_answer(
+    pub(super) fn spawn_answer(
         &self,
         id: &str,
         cancellation: Cancellation,

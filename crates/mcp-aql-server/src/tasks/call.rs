@@ -17,7 +17,6 @@ use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::server::Server;
 use crate::service::ToolArguments;
-use crate::wire::tool_result;
 
 /// A tool call that may run as a task.
 pub(crate) struct TaskCall<'a> {
@@ -99,7 +98,7 @@ impl Server {
     /// A tool's result as JSON.
     pub(super) fn written(&self, reply: &Reply, modern: bool) -> Vec<u8> {
         let mut result = Vec::with_capacity(reply.text.len() + 128);
-        tool_result(&mut result, reply, modern, self.service().has_structured_content());
+        self.write_result(&mut result, reply, modern);
         result
     }
 }

@@ -1,7 +1,6 @@
 //! Decodes messages, as far as the server needs.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::request::{IndexedArguments, Scanner, invalid_encoding};
@@ -9,6 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use super::malformed_call::MalformedCall;
 use super::recover_id::{IdScanner, RecoveredId, is_id};
 
 /// A message, decoded as far as needed.
@@ -20,7 +20,9 @@ pub(crate) enum Message<'a> {
     Cancelled { request: &'a str },
     /// Any other request.
     Request(OtherRequest<'a>),
-    /// Any other notification, or an answer: the server sends no requests.
+    /// The answer to a request of the server. An error has no result.
+    Answer { id: &'a str, result: Option<&'a RawValue> },
+    /// Any other notification.
     Ignored,
     /// An invalid message, with the reason.
     Refused(Refusal),
@@ -45,6 +47,10 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) meta: Option<&'a str>,
     /// The member with which a client of MCP 2025-11-25 asks for a task.
     pub(crate) task: Option<&'a str>,
+    /// The answers that the client sends along with a repeated call, as JSON.
+    pub(crate) input_responses: Option<&'a str>,
+    /// The state that the server has sent with its questions, as JSON.
+    pub(crate) request_state: Option<&'a str>,
 }
 
 /// A request other than a tool call.
@@ -124,56 +130,6 @@ pub(crate) const MAX_BATCH_MESSAGES: usize = 100;
 /// The error message for a longer batch.
 pub(crate) const LONG_BATCH: &str = "Invalid request: a batch has at most 100 messages";
 
-/// A `tools/call` with malformed parameters.
-#[derive(Debug)]
-pub struct MalformedCall {
-    /// The invalid member, or `params`.
-    pub field: &'static str,
-    /// The reason, as a sentence without a subject.
-    pub reason: String,
-}
-
-impl MalformedCall {
-    /// Finds the fault in these parameters, which are valid JSON.
-    pub(crate) fn find(params: Option<&str>) -> Self {
-        let fault = |field, reason: String| Self { field, reason };
-        let wrong =
-            |field, expected, got| fault(field, format!("Must be {expected}, got {}", kind(got)));
-        let other = || {
-            let reason = "Has members of a form that `tools/call` does not have";
-            fault("params", reason.to_owned())
-        };
-        let Some(params) = params else { return fault("params", "Is required".to_owned()) };
-        if !params.trim_ascii_start().starts_with('{') {
-            return wrong("params", "an object", params);
-        }
-        let Ok(members) = serde_json::from_str::<HashMap<String, &RawValue>>(params) else {
-            return other();
-        };
-        let member = |name| members.get(name).map(|value| value.get());
-        match (member("name"), member("arguments")) {
-            (None, _) => fault("name", "Is required".to_owned()),
-            (Some(name), _) if !name.starts_with('"') => wrong("name", "a string", name),
-            (_, Some(arguments)) if !arguments.starts_with('{') => {
-                wrong("arguments", "an object", arguments)
-            }
-            _ => other(),
-        }
-    }
-}
-
-/// The kind of a JSON value, for an error message.
-fn kind(json: &str) -> &'static str {
-    match json.trim_ascii_start().bytes().next() {
-        Some(b'n') => "null",
-        Some(b't' | b'f') => "a boolean",
-        Some(b'"') => "a string",
-        Some(b'[') => "a list",
-        Some(b'{') => "an object",
-        _ => "a number",
-    }
-}
-
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow)]
@@ -184,19 +140,19 @@ struct Envelope<'a> {
     method: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     params: Option<&'a RawValue>,
-    #[serde(default)]
-    result: IsPresent,
-    #[serde(default)]
-    error: IsPresent,
+    #[serde(borrow, default)]
+    result: Member<'a>,
+    #[serde(borrow, default)]
+    error: Member<'a>,
 }
 
-/// Whether a message has a member, of any value.
+/// A member of any value, also `null`.
 #[derive(Default)]
-struct IsPresent(bool);
+struct Member<'a>(Option<&'a RawValue>);
 
-impl<'de> Deserialize<'de> for IsPresent {
+impl<'de: 'a, 'a> Deserialize<'de> for Member<'a> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        IgnoredAny::deserialize(deserializer).map(|_| Self(true))
+        <&RawValue>::deserialize(deserializer).map(|value| Self(Some(value)))
     }
 }
 
@@ -210,6 +166,10 @@ struct CallParams<'a> {
     meta: Option<&'a RawValue>,
     #[serde(borrow, default)]
     task: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "inputResponses")]
+    responses: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "requestState")]
+    state: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -282,12 +242,15 @@ fn scan_call(text: &str) -> Option<ToolCall<'_>> {
 /// Finds the parts of the parameters of a call. Its id is not among them.
 fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
     let (mut tool, mut arguments, mut meta, mut task) = (None, None, None, None);
+    let (mut responses, mut state) = (None, None);
     scanner.object(|scanner, name| {
         let repeats = match name {
             "name" => tool.replace(scanner.plain_string()?).is_some(),
             "arguments" => arguments.replace(IndexedArguments::read(scanner)?).is_some(),
             "_meta" => meta.replace(scanner.value()?).is_some(),
             "task" => task.replace(scanner.value()?).is_some(),
+            "inputResponses" => responses.replace(scanner.value()?).is_some(),
+            "requestState" => state.replace(scanner.value()?).is_some(),
             _ => {
                 scanner.value()?;
                 false
@@ -296,8 +259,16 @@ fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
         (!repeats).then_some(())
     })?;
     let (arguments, index) = arguments.unzip();
-    let task = task.filter(|task| *task != "null");
-    Some(ToolCall { id: "", name: tool?.into(), arguments, index: index.flatten(), meta, task })
+    Some(ToolCall {
+        id: "",
+        name: tool?.into(),
+        arguments,
+        index: index.flatten(),
+        meta,
+        task: task.filter(|task| *task != "null"),
+        input_responses: responses,
+        request_state: state,
+    })
 }
 
 /// Whether serde reports a repeated field.
@@ -339,6 +310,7 @@ pub(crate) fn too_long(recovered: RecoveredId, error: OperationError) -> Refusal
 fn sort(envelope: Envelope<'_>) -> Message<'_> {
     let Envelope { jsonrpc, id, method, params, result, error } = envelope;
     let id = id.map(RawValue::get);
+    let has_answer = result.0.is_some() || error.0.is_some();
     let refused = |fault| {
         let id = id.filter(|id| is_id(id)).map(str::to_owned);
         Message::Refused(Refusal { id, fault })
@@ -347,18 +319,26 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
         return refused(Fault::Form);
     }
     match (method, id) {
-        (Some(_), _) if result.0 || error.0 => refused(Fault::Form),
+        (Some(_), _) if has_answer => refused(Fault::Form),
         (Some(method), Some(id)) if method == "tools/call" => {
             let params = params.map(RawValue::get);
             let malformed = || refused(Fault::Parameters(MalformedCall::find(params)));
             match object::<CallParams<'_>>(params.unwrap_or_default()) {
-                Ok(CallParams { name, arguments, meta, task }) => {
+                Ok(CallParams { name, arguments, meta, task, responses, state }) => {
                     let arguments = arguments.map(RawValue::get);
                     if arguments.is_some_and(|arguments| !arguments.starts_with('{')) {
                         return malformed();
                     }
-                    let (meta, task) = (meta.map(RawValue::get), task.map(RawValue::get));
-                    Message::Call(ToolCall { id, name, arguments, index: None, meta, task })
+                    Message::Call(ToolCall {
+                        id,
+                        name,
+                        arguments,
+                        index: None,
+                        meta: meta.map(RawValue::get),
+                        task: task.map(RawValue::get),
+                        input_responses: responses.map(RawValue::get),
+                        request_state: state.map(RawValue::get),
+                    })
                 }
                 Err(error) if is_repetition(&error) => refused(Fault::Repeated),
                 Err(_) => malformed(),
@@ -373,7 +353,8 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
             }
         }
         (Some(_), None) => Message::Ignored,
-        (None, _) if result.0 || error.0 => Message::Ignored,
+        (None, Some(id)) if has_answer => Message::Answer { id, result: result.0 },
+        (None, None) if has_answer => Message::Ignored,
         (None, _) => refused(Fault::Form),
     }
 }
@@ -483,7 +464,7 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#, "Request"),
             (r#"{"jsonrpc":"2.0","id":7,"method":"","params":{}}"#, "Request"),
             (r#"{"jsonrpc":"2.0","method":""}"#, "Ignored"),
-            (r#"{"jsonrpc":"2.0","id":7,"result":null}"#, "Ignored"),
+            (r#"{"jsonrpc":"2.0","id":7,"result":null}"#, "Answer"),
             (r#"{"jsonrpc":"2.0","error":{"code":1,"message":"no"}}"#, "Ignored"),
             (r#"{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}"#, "Refused"),
             (r#"{"jsonrpc":"2.0","id":7,"method":null}"#, "Refused"),
@@ -491,41 +472,6 @@ mod tests {
         ] {
             let decoded = format!("{:?}", decode(message.as_bytes()));
             assert!(decoded.starts_with(kind), "{message}: {decoded}");
-        }
-    }
-
-    #[test]
-    fn the_fault_of_a_malformed_call_is_found() {
-        // REQ-AGR-10
-        for (params, field, reason) in [
-            (None, "params", "Is required"),
-            (Some(r#"["t",{}]"#), "params", "Must be an object, got a list"),
-            (Some(" \"t\""), "params", "Must be an object, got a string"),
-            (Some("{}"), "name", "Is required"),
-            (Some(r#"{"name":null}"#), "name", "Must be a string, got null"),
-            (
-                Some(r#"{"name":"t","arguments":true}"#),
-                "arguments",
-                "Must be an object, got a boolean",
-            ),
-            (
-                Some(r#"{"name":"t","arguments":-1}"#),
-                "arguments",
-                "Must be an object, got a number",
-            ),
-            (
-                Some(r#"{"name":"t","task":7}"#),
-                "params",
-                "Has members of a form that `tools/call` does not have",
-            ),
-            (
-                Some(r#"{"\ud800":7,"name":"t"}"#),
-                "params",
-                "Has members of a form that `tools/call` does not have",
-            ),
-        ] {
-            let found = MalformedCall::find(params);
-            assert_eq!((found.field, found.reason.as_str()), (field, reason), "{params:?}");
         }
     }
 

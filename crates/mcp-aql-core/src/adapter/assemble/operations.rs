@@ -84,7 +84,7 @@ impl Operations {
             let permission = if is_built_in {
                 PermissionPlan::open()
             } else {
-                PermissionPlan::new(&spec, &operation.parameters, &settings.gate, problems)
+                PermissionPlan::new(&spec, &settings.gate, problems)
             };
             let gate_note = gatekeeper::gate_note(&operation.handler, &permission);
             let scope = match operation.handler {
@@ -159,6 +159,7 @@ impl Operations {
         let mut descriptions = Vec::new();
         for (entry, returns) in entries.iter().zip(returns) {
             check_defaults(&entry.operation, &shapes, problems);
+            gatekeeper::check_confirmation_message(&entry.operation, &shapes, problems);
             let (examples, sample) = examples(&entry.operation, &shapes, problems);
             descriptions.push(Description { returns, examples, sample });
         }

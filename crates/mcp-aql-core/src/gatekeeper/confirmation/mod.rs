@@ -1,6 +1,7 @@
 //! The gate of confirmations: a call that requires one carries a token, or a person has approved it.
 
 mod ticket;
+pub(crate) mod user;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub(super) struct ConfirmationGate {
     pub(super) ttl: Option<TimeDelta>,
     /// The approvals by people, if the adapter has a safety loop.
     pub(super) approvals: Option<Arc<dyn Approvals>>,
+    /// Whether the users of clients are asked.
+    pub(super) elicits: bool,
 }
 
 /// A confirmation that a call requires.
@@ -51,8 +54,8 @@ pub(super) struct RequiredConfirmation<'a> {
 
 impl<'a> RequiredConfirmation<'a> {
     /// The scope of a token that confirms the call.
-    pub(super) fn scope<'b>(&'b self, request: GateRequest<'b>) -> TokenScope<'b> {
-        request.scope(TokenKind::Confirmation, &self.hash, self.preview.fingerprint())
+    pub(super) fn scope<'b>(&'b self, request: GateRequest<'b>, kind: TokenKind) -> TokenScope<'b> {
+        request.scope(kind, &self.hash, self.preview.fingerprint())
     }
 
     /// The hash of the call and of what it would do, which a person approves.
@@ -106,7 +109,8 @@ impl Gate for ConfirmationGate {
             let hash = request.params_hash();
             // A call that would fail is refused before a confirmation is requested, and one that would do something else
             // than what was confirmed is confirmed again.
-            let has_token = request.credentials.confirmation().is_some();
+            let has_token =
+                request.credentials.confirmation().is_some() || self.answer_of(request).is_some();
             let may_ask =
                 self.tokens.issuer().may_ask(request.context, has_token || person.is_some());
             let preview = match may_ask {
@@ -156,23 +160,24 @@ impl ConfirmationGate {
         }
     }
 
-    /// Checks the token of the call, and requires one if the call has none.
+    /// Checks the token of the call. Without one the user of the client is asked, or a token is required.
     async fn require_token<'a>(
         &'a self,
         request: GateRequest<'a>,
         required: RequiredConfirmation<'a>,
     ) -> Result<ConfirmationTicket<'a>, OperationError> {
         let Some(token) = request.credentials.confirmation() else {
-            return Err(self.confirmation_error(request, &required).await);
+            return self.ask_user(request, required).await;
         };
-        let scope = required.scope(request);
+        let kind = TokenKind::Confirmation;
+        let scope = required.scope(request, kind);
         let claim = match self.tokens.claim(request, token, scope).await {
             Err(error) if error.details().contains_key(STATE_CHANGED) => {
                 return Err(self.changed_error(request, &required).await);
             }
             claim => claim?,
         };
-        Ok(ConfirmationTicket::new(self, request, required, Proof::Token { token, claim }))
+        Ok(ConfirmationTicket::new(self, request, required, Proof::Token { kind, token, claim }))
     }
 
     /// Requests a person's approval of the call. Returns the error for the caller.
@@ -251,7 +256,7 @@ impl ConfirmationGate {
         let seconds = danger.cooldown_seconds.unwrap_or_default();
         let validity =
             Validity { ttl: self.ttl(level), cooldown: TimeDelta::seconds(seconds.into()) };
-        let scope = required.scope(request);
+        let scope = required.scope(request, TokenKind::Confirmation);
         let issued = match self.tokens.issue(request, scope, validity).await {
             Ok(issued) => issued,
             Err(error) => return error,

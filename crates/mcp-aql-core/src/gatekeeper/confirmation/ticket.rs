@@ -3,6 +3,7 @@
 use super::super::gate::Ticket;
 use super::super::request::{AuditIds, GateRequest};
 use super::super::token::TokenClaim;
+use super::super::token_text::TokenKind;
 use super::{ConfirmationGate, RequiredConfirmation};
 use crate::approvals::{ApprovalClaim, Approvals};
 use crate::error::OperationError;
@@ -21,13 +22,17 @@ pub(super) struct ConfirmationTicket<'a> {
 
 /// What confirms a call.
 pub(super) enum Proof<'a> {
-    /// A token of the caller.
+    /// A token of the caller, or the state of a question that the user has accepted.
     Token {
+        /// The purpose of the token.
+        kind: TokenKind,
         /// The token.
         token: &'a str,
         /// The change that consumes it.
         claim: TokenClaim,
     },
+    /// The answer of the user, for which the call has waited.
+    Answer,
     /// The approval of a person.
     Approval {
         /// The approvals.
@@ -51,8 +56,9 @@ impl<'a> ConfirmationTicket<'a> {
     async fn claim_again(&mut self) -> Result<(), OperationError> {
         let (gate, request, required) = (self.gate, self.request, &self.required);
         match &mut self.proof {
-            Proof::Token { token, claim } => {
-                let scope = required.scope(request);
+            Proof::Answer => {}
+            Proof::Token { kind, token, claim } => {
+                let scope = required.scope(request, *kind);
                 *claim = gate.tokens.claim(request, token, scope).await?;
             }
             Proof::Approval { person, claim } => {
@@ -74,6 +80,7 @@ impl<'a> ConfirmationTicket<'a> {
     async fn finish(&self) {
         let (gate, request, required) = (self.gate, self.request, &self.required);
         let ids = match &self.proof {
+            Proof::Answer => AuditIds::default(),
             Proof::Token { claim, .. } => {
                 gate.tokens.audit_claimed(claim).await;
                 AuditIds { token: claim.confirmation_id(), challenge: None }
@@ -88,7 +95,13 @@ impl<'a> ConfirmationTicket<'a> {
             gate.tokens.issuer().grant(request.context, request.name(), covered, time);
         }
         let audit = &gate.services.audit;
-        request.audit_with(audit, "CONFIRMATION_GRANTED", "confirmed", None, ids).await;
+        let reason = match &self.proof {
+            Proof::Answer | Proof::Token { kind: TokenKind::Question, .. } => {
+                Some("the user of the client has accepted")
+            }
+            _ => None,
+        };
+        request.audit_with(audit, "CONFIRMATION_GRANTED", "confirmed", reason, ids).await;
     }
 }
 
@@ -98,11 +111,16 @@ impl Ticket for ConfirmationTicket<'_> {
             if std::mem::replace(&mut self.is_used, true) {
                 self.claim_again().await?;
             }
-            Ok(vec![match &self.proof {
-                Proof::Token { claim, .. } => claim.change.clone(),
-                Proof::Approval { claim, .. } => claim.change.clone(),
-            }])
+            Ok(match &self.proof {
+                Proof::Answer => Vec::new(),
+                Proof::Token { claim, .. } => vec![claim.change.clone()],
+                Proof::Approval { claim, .. } => vec![claim.change.clone()],
+            })
         })
+    }
+
+    fn has_waited(&self) -> bool {
+        matches!(self.proof, Proof::Answer)
     }
 
     fn complete(&mut self) -> BoxFuture<'_, ()> {

@@ -164,10 +164,9 @@ async fn valid_tokens_have_a_principal() {
     assert!(authenticator.authenticate(&token).await.unwrap().has_scope("tasks:delete"));
 }
 
-#[tokio::test]
-async fn forged_and_foreign_tokens_are_refused() {
-    let (issuer, other) = (Issuer::new(), Issuer::new());
-    let (authenticator, _directory) = authenticator(&issuer, options());
+/// Tokens that are forged, for another server, or of another time, each with its fault.
+fn refused_tokens(issuer: &Issuer) -> Vec<(&'static str, String)> {
+    let other = Issuer::new();
     let valid = issuer.token(&header("EdDSA", "ed"), &claims());
     let (message, signature) = valid.rsplit_once('.').unwrap();
     let (first, payload) = message.split_once('.').unwrap();
@@ -222,7 +221,15 @@ async fn forged_and_foreign_tokens_are_refused() {
         claims[name] = value;
         refused.push((what, issuer.token(&header("EdDSA", "ed"), &claims)));
     }
-    for (what, token) in refused {
+    refused
+}
+
+#[tokio::test]
+async fn forged_and_foreign_tokens_are_refused() {
+    let issuer = Issuer::new();
+    let (authenticator, _directory) = authenticator(&issuer, options());
+    let valid = issuer.token(&header("EdDSA", "ed"), &claims());
+    for (what, token) in refused_tokens(&issuer) {
         let error = authenticator.authenticate(&token).await.map(|it| it.subject().to_owned());
         assert!(matches!(&error, Err(error) if error.reason().is_some()), "{what}: {error:?}");
     }
@@ -350,4 +357,83 @@ fn the_table_of_the_configuration_is_complete() {
     assert!(read(&format!("{{{issuer}, {both}}}")).is_err());
     let unknown = format!("{{{issuer}, \"keys_file\": \"k\", \"algorithms\": [\"HS256\"]}}");
     assert!(serde_json::from_str::<JwtTable>(&unknown).is_err());
+}
+
+/// A server of an adapter without operations, over HTTP.
+async fn server(authenticator: impl Authenticator) -> std::net::SocketAddr {
+    use crate::{HttpOptions, ServeHttp as _};
+    let adapter = mcp_aql_core::Adapter::builder("tasks").without_config().build().unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let options = HttpOptions::new().authenticator(authenticator);
+    tokio::spawn(
+        async move { adapter.serve_listener(listener, options, std::future::pending()).await },
+    );
+    address
+}
+
+/// Lists the operations over HTTP with this token. Returns the status and the answer.
+async fn introspect(address: std::net::SocketAddr, token: &[u8]) -> (u16, String) {
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "mcp_aql_read", "arguments": { "operation": "introspect", "params": { "query": "operations" } },
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" },
+            "io.modelcontextprotocol/clientCapabilities": {},
+        } } })
+    .to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: application/json, text/event-stream\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\
+         MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: mcp_aql_read\r\n\
+         Authorization: Bearer ",
+        body.len()
+    );
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let request = [head.as_bytes(), token, b"\r\n\r\n", body.as_bytes()].concat();
+    stream.write_all(&request).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    (answer.split(' ').nth(1).unwrap().parse().unwrap(), answer)
+}
+
+#[tokio::test]
+async fn forged_and_foreign_tokens_are_refused_over_http() {
+    let issuer = Issuer::new();
+    let (authenticator, _directory) = authenticator(&issuer, options());
+    let address = server(authenticator).await;
+    for (what, token) in refused_tokens(&issuer) {
+        let (status, answer) = introspect(address, token.as_bytes()).await;
+        let expected = match what {
+            // These do not have the form of a token.
+            "empty" | "not base64" => (400, "error=\"invalid_request\""),
+            _ => (401, "error=\"invalid_token\""),
+        };
+        assert_eq!(status, expected.0, "{what}: {answer}");
+        assert!(answer.contains(expected.1), "{what}: {answer}");
+        assert!(!answer.contains("introspect"), "{what}: {answer}");
+    }
+    let valid = issuer.token(&header("EdDSA", "ed"), &claims());
+    let (status, answer) = introspect(address, valid.as_bytes()).await;
+    assert!(status == 200 && answer.contains("introspect"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_storm_of_unknown_keys_over_http_fetches_nothing_more() {
+    let issuer = Arc::new(Issuer::new());
+    let set = issuer.key_set().to_string();
+    let (url, count) = serve(move |_| set.clone()).await;
+    let address = server(JwtAuthenticator::new(KeySource::url(&url).unwrap(), options())).await;
+    let valid = issuer.token(&header("EdDSA", "ed"), &claims());
+    assert_eq!(introspect(address, valid.as_bytes()).await.0, 200);
+    let storm = (0..200).map(|number| {
+        let token = issuer.token(&header("EdDSA", &format!("k{number}")), &claims());
+        tokio::spawn(async move { introspect(address, token.as_bytes()).await.0 })
+    });
+    for status in futures_util::future::join_all(storm).await {
+        assert_eq!(status.unwrap(), 401);
+    }
+    assert_eq!(introspect(address, valid.as_bytes()).await.0, 200);
+    assert_eq!(count.load(Ordering::SeqCst), 1, "the storm fetched keys");
 }

@@ -8,6 +8,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::future::join_all;
 use futures_util::{StreamExt as _, stream};
+use mcp_aql_core::principal::Principal;
 use serde_json::value::RawValue;
 
 use super::super::direct::events;
@@ -80,7 +81,8 @@ impl BodyGuard {
         let (response, _) = forward_to_rmcp(request, &self.rmcp, sent).await;
         match response.status() {
             StatusCode::UNSUPPORTED_MEDIA_TYPE => {
-                self.refuse(message.as_bytes(), is_modern(&head.headers))
+                let caller = head.extensions.get::<Principal>();
+                self.refuse(message.as_bytes(), (is_modern(&head.headers), caller))
             }
             _ => response,
         }

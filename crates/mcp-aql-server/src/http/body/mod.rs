@@ -17,24 +17,26 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, stream};
 use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::principal::Principal;
 use mcp_aql_core::sync::lock;
 use tokio::time::Instant;
 use tower_service::Service;
 
 pub(super) use self::budget::BodyBudget;
 use self::recorded_body::RecordedBody;
-use self::refusal::{refuse_broken, refuse_session, refuse_unfinished};
+use self::refusal::{refuse_broken, refuse_own_session, refuse_session, refuse_unfinished};
 use self::rmcp_request::{forward_to_rmcp, with_original_ids};
 use super::accept::resolve_wildcards;
-use super::direct::DirectCalls;
+use super::current_request::observe_session;
+use super::direct::{DirectCalls, SESSION_ID};
 use super::original_message::OriginalMessage;
 use super::rmcp_server::RmcpService;
-use super::sessions::observe_session;
 use crate::server::Server;
 use crate::wire::{Message, decode};
 
@@ -81,6 +83,10 @@ impl BodyGuard {
     /// explanatory errors.
     async fn pass(&self, mut request: Request) -> Response {
         let until = Instant::now() + self.client_timeout;
+        if let Some(name) = repeated_header(request.headers()) {
+            let problem = format!("Bad Request: the header {name} is sent more than once");
+            return (StatusCode::BAD_REQUEST, problem).into_response();
+        }
         if self.direct.is_foreign(&request) {
             return session_not_found();
         }
@@ -137,6 +143,8 @@ impl BodyGuard {
     async fn post(&self, mut request: Request, until: Instant) -> Response {
         resolve_wildcards(request.headers_mut());
         let modern = is_modern(request.headers());
+        let caller: Option<Principal> = request.extensions().get().cloned();
+        let sender = (modern, caller.as_ref());
         let (mut request, seen) = RecordedBody::request(request, self.longest, until, &self.budget);
         request.extensions_mut().insert(OriginalMessage { text: seen.clone(), room: None });
         let form = self.direct.form(&request, self.longest);
@@ -147,7 +155,7 @@ impl BodyGuard {
                 let seen = std::mem::take(&mut *lock(&seen));
                 let length: usize = seen.pieces.iter().map(Bytes::len).sum();
                 return match length > self.longest {
-                    true => self.refuse_long(seen, modern, until).await,
+                    true => self.refuse_long(seen, sender, until).await,
                     false => refuse_broken(&seen),
                 };
             };
@@ -179,10 +187,13 @@ impl BodyGuard {
             return response;
         }
         match response.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => self.refuse_long(seen, modern, until).await,
+            StatusCode::PAYLOAD_TOO_LARGE => self.refuse_long(seen, sender, until).await,
             StatusCode::INTERNAL_SERVER_ERROR if noticed.no_session => refuse_session(&seen),
+            StatusCode::INTERNAL_SERVER_ERROR if noticed.no_own_session => {
+                refuse_own_session(&seen)
+            }
             StatusCode::INTERNAL_SERVER_ERROR => refuse_unfinished(&seen).unwrap_or(response),
-            _ => self.refuse(&seen.read(), modern),
+            _ => self.refuse(&seen.read(), sender),
         }
     }
 
@@ -217,6 +228,13 @@ impl Service<Request> for BodyGuard {
         let guard = self.clone();
         erased(async move { Ok(guard.pass(request).await) })
     }
+}
+
+/// Returns a header that decides about access and is sent more than once. A proxy, this server and rmcp might each read
+/// another one of them (for `Host`, see RFC 9112 §3.2).
+fn repeated_header(headers: &HeaderMap) -> Option<HeaderName> {
+    let single = [HOST, ORIGIN, SESSION_ID];
+    single.into_iter().find(|name| headers.get_all(name).iter().nth(1).is_some())
 }
 
 /// The answer to requests of an unknown session, and of the session of another principal.

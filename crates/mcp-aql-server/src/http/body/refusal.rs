@@ -6,6 +6,7 @@ use axum::body::HttpBody as _;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use mcp_aql_core::principal::Principal;
 use mcp_aql_core::request::{parse, too_large};
 use tokio::time::Instant;
 
@@ -26,7 +27,7 @@ impl BodyGuard {
     pub(super) async fn refuse_long(
         &self,
         seen: BodyRecord,
-        modern: bool,
+        (modern, caller): (bool, Option<&Principal>),
         until: Instant,
     ) -> Response {
         let mut scanner = IdScanner::default();
@@ -53,11 +54,12 @@ impl BodyGuard {
         let recovered = scanner.finish();
         let limit = self.server().limits().max_request_size;
         let error = too_large("request_size", limit, recovered.bytes, "bytes");
-        self.answer(too_long(recovered, error), modern, StatusCode::PAYLOAD_TOO_LARGE)
+        let refusal = too_long(recovered, error);
+        self.answer(refusal, (modern, caller), StatusCode::PAYLOAD_TOO_LARGE)
     }
 
     /// Rejects a message that rmcp could not parse.
-    pub(super) fn refuse(&self, body: &[u8], modern: bool) -> Response {
+    pub(super) fn refuse(&self, body: &[u8], sender: (bool, Option<&Principal>)) -> Response {
         let refusal = match decode(body) {
             Message::Refused(refusal) => refusal,
             Message::Call(ToolCall { id, arguments, .. }) => {
@@ -66,22 +68,28 @@ impl BodyGuard {
                 let fault = outcome.err().map_or(Fault::Form, Fault::Call);
                 Refusal { id: Some(id.to_owned()), fault }
             }
-            Message::Request(_) | Message::Cancelled { .. } | Message::Ignored => {
-                Refusal { id: IdScanner::of(body).id, fault: Fault::Form }
-            }
+            Message::Request(_)
+            | Message::Answer { .. }
+            | Message::Cancelled { .. }
+            | Message::Ignored => Refusal { id: IdScanner::of(body).id, fault: Fault::Form },
             Message::Batch(_) | Message::Blank => Refusal { id: None, fault: Fault::Form },
         };
-        self.answer(refusal, modern, StatusCode::BAD_REQUEST)
+        self.answer(refusal, sender, StatusCode::BAD_REQUEST)
     }
 
     /// Answers with a tool result if the protocol has an error for it, otherwise with a JSON-RPC
     /// error and this status.
-    fn answer(&self, refusal: Refusal, modern: bool, status: StatusCode) -> Response {
+    fn answer(
+        &self,
+        refusal: Refusal,
+        (modern, caller): (bool, Option<&Principal>),
+        status: StatusCode,
+    ) -> Response {
         let Refusal { id, fault } = refusal;
         let mut body = Vec::new();
         let status = match id {
             Some(id) => {
-                let answer = self.server().refuse_message(fault);
+                let answer = self.server().refuse_message(fault, caller);
                 self.server().write_answer(&mut body, &id, &answer, modern);
                 if answer.is_ok() { StatusCode::OK } else { status }
             }
@@ -117,10 +125,19 @@ pub(super) fn refuse_session(seen: &BodyRecord) -> Response {
     refuse_overload(seen, "Too many sessions are open: try again later")
 }
 
+/// The answer when the session limit of the caller is reached.
+pub(super) fn refuse_own_session(seen: &BodyRecord) -> Response {
+    let message = "This caller has too many open sessions: end one with DELETE, or try again later";
+    refuse_for_now(seen, StatusCode::TOO_MANY_REQUESTS, message)
+}
+
 fn refuse_overload(seen: &BodyRecord, message: &str) -> Response {
+    refuse_for_now(seen, StatusCode::SERVICE_UNAVAILABLE, message)
+}
+
+fn refuse_for_now(seen: &BodyRecord, status: StatusCode, message: &str) -> Response {
     let body = failure(seen, SERVER_OVERLOADED, message);
-    let again = [(RETRY_AFTER, RETRY_AFTER_SECONDS)];
-    (StatusCode::SERVICE_UNAVAILABLE, json(), again, body).into_response()
+    (status, json(), [(RETRY_AFTER, RETRY_AFTER_SECONDS)], body).into_response()
 }
 
 /// A JSON-RPC error with the id of the request, as far as it is known.

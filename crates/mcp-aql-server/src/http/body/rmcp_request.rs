@@ -11,10 +11,10 @@ use futures_util::TryStreamExt as _;
 use mcp_aql_core::principal::Principal;
 use mcp_aql_core::request::readable;
 
+use super::super::current_request::{SessionProblem, observe_session};
 use super::super::long_id::{self, splice};
 use super::super::original_message::OriginalMessage;
 use super::super::rmcp_server::RmcpService;
-use super::super::sessions::{SessionProblem, observe_session};
 use crate::wire::{Message, ToolCall, decode};
 
 /// Rewrites a request for rmcp, if its id is a number that rmcp cannot represent, or if it is a tool

@@ -1,0 +1,77 @@
+//! Asks the user of a client through rmcp.
+
+use std::sync::Arc;
+
+use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::transport::{AskUser, Elicitation, UserAnswer};
+use rmcp::RoleServer;
+use rmcp::model::{
+    CancelledNotificationParam, ClientResult, ElicitRequest, ElicitationAction, RequestId,
+    ServerRequest,
+};
+use rmcp::service::{Peer, PeerRequestOptions};
+
+use crate::connection::Connection;
+use crate::elicitation::form;
+
+/// How the user of the client of a session can be asked, if the client shows questions.
+pub(super) fn of_session(connection: &Connection, peer: &Peer<RoleServer>) -> Option<Elicitation> {
+    connection.takes_questions().then(|| Elicitation::Waiting(Arc::new(ClientUser(peer.clone()))))
+}
+
+/// The user of the client of a session.
+struct ClientUser(Peer<RoleServer>);
+
+impl AskUser for ClientUser {
+    fn ask(&self, question: String) -> BoxFuture<'_, Option<UserAnswer>> {
+        erased(async move {
+            let params = serde_json::from_value(form(&question)).ok()?;
+            let request = ServerRequest::ElicitRequest(ElicitRequest::new(params));
+            let options = PeerRequestOptions::no_options();
+            let sent = self.0.send_cancellable_request(request, options).await;
+            let sent = sent.inspect_err(|error| tracing::debug!(%error, "cannot ask the user"));
+            let mut handle = sent.ok()?;
+            let open = OpenQuestion { peer: &self.0, id: Some(handle.id.clone()) };
+            let answered = (&mut handle.rx).await;
+            open.close();
+            match answered {
+                Ok(Ok(ClientResult::ElicitResult(result))) => match result.action {
+                    ElicitationAction::Accept => Some(UserAnswer::Accepted),
+                    ElicitationAction::Decline => Some(UserAnswer::Declined),
+                    ElicitationAction::Cancel => Some(UserAnswer::Cancelled),
+                    _ => None,
+                },
+                _ => None,
+            }
+        })
+    }
+}
+
+/// A question that is withdrawn when it is dropped without an answer.
+struct OpenQuestion<'a> {
+    peer: &'a Peer<RoleServer>,
+    id: Option<RequestId>,
+}
+
+impl OpenQuestion<'_> {
+    fn close(mut self) {
+        self.id = None;
+    }
+}
+
+impl Drop for OpenQuestion<'_> {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let peer = self.peer.clone();
+        let reason = "no answer is needed any more".to_owned();
+        let params = CancelledNotificationParam::new(Some(id), Some(reason));
+        // Without a runtime the connection ends as well.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                if let Err(error) = peer.notify_cancelled(params).await {
+                    tracing::debug!(%error, "the client is gone");
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,527 @@
+//! Thousands of forged, replayed and crossed confirmations over HTTP. A model of its own decides which may run.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use chrono::DateTime;
+use mcp_aql::audit::AuditSink;
+use mcp_aql::auth::{Principal, StaticTokens};
+use mcp_aql::prelude::*;
+use mcp_aql::testing::TimeSource;
+use mcp_aql::update::FieldChange;
+use mcp_aql::{BoxFuture, HttpOptions};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::authentication::reply;
+use super::keep_alive::KeepAlive;
+use super::{Server, newest, start};
+
+/// The number of calls with a token that must not run.
+const FORGERIES: usize = 10_000;
+/// One of this many steps issues a token, and every other one of these uses it.
+const GENUINE_SHARE: u64 = 10;
+/// The lifetime of a confirmation and the tolerance for clocks, in seconds.
+const LIFETIME: i64 = 300 + 30;
+const START: i64 = 1_900_000_000;
+
+/// A call that has run: the operation, its parameters, and the subject of the principal.
+type Run = (&'static str, Value, String);
+
+/// Records the calls that run.
+#[derive(Clone, Default)]
+struct Ledger(Arc<Mutex<Vec<Run>>>);
+
+impl Ledger {
+    fn record(&self, context: &Context, operation: &'static str, params: Value) {
+        let subject = context.principal().map(|it| it.subject().to_owned()).unwrap_or_default();
+        self.0.lock().unwrap().push((operation, params, subject));
+    }
+}
+
+/// A customer.
+#[derive(Clone, Deserialize, JsonSchema, UpdateInput)]
+struct Customer {
+    /// Name.
+    name: String,
+    /// Where parcels go.
+    address: Option<Address>,
+}
+
+/// An address.
+#[derive(Clone, Default, Deserialize, JsonSchema, UpdateInput)]
+struct Address {
+    /// Town.
+    city: String,
+}
+
+#[mcp_aql::operations]
+impl Ledger {
+    /// Delete an order.
+    #[operation(category = "DELETE")]
+    fn delete_order(
+        &self,
+        context: Context,
+        /// Number.
+        id: u32,
+        /// Why.
+        note: Option<String>,
+    ) {
+        self.record(&context, "delete_order", json!({ "id": id, "note": note }));
+    }
+
+    /// Delete an invoice.
+    #[operation(category = "DELETE")]
+    fn delete_invoice(
+        &self,
+        context: Context,
+        /// Number.
+        id: u32,
+        /// Why.
+        note: Option<String>,
+    ) {
+        self.record(&context, "delete_invoice", json!({ "id": id, "note": note }));
+    }
+
+    /// Delete an order of the caller's tenant.
+    #[operation(category = "DELETE")]
+    fn delete_tenant_order(
+        &self,
+        context: Context,
+        #[param(from_claim = "tenant")] tenant: String,
+        /// Number.
+        id: u32,
+        /// Why.
+        note: Option<String>,
+    ) {
+        let params = json!({ "id": id, "note": note, "tenant": tenant });
+        self.record(&context, "delete_tenant_order", params);
+    }
+
+    /// Change a customer.
+    #[operation(
+        category = "UPDATE",
+        danger(confirmation_message = "Move customer {id} to {input.address.city}?")
+    )]
+    fn update_customer(
+        &self,
+        context: Context,
+        /// Number.
+        id: u32,
+        input: Update<Customer>,
+    ) {
+        let changed = input.changed_fields().map(|name| match input.change(name) {
+            FieldChange::Set(value) => (name.to_owned(), value.clone()),
+            _ => (name.to_owned(), Value::Null),
+        });
+        let params = json!({ "id": id, "input": Map::from_iter(changed) });
+        self.record(&context, "update_customer", params);
+    }
+}
+
+/// A seeded generator of numbers: SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
+    fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len())]
+    }
+}
+
+/// A caller: a bearer token and its principal, alone or in a session.
+#[derive(Clone, PartialEq)]
+struct Caller {
+    bearer: &'static str,
+    subject: &'static str,
+    tenant: &'static str,
+    /// The id of the session over HTTP.
+    session: Option<String>,
+}
+
+/// A call without its token.
+#[derive(Clone, PartialEq)]
+struct Call {
+    operation: &'static str,
+    params: Map<String, Value>,
+}
+
+/// A token that the server has issued.
+#[derive(Clone)]
+struct Issued {
+    token: String,
+    caller: Caller,
+    call: Call,
+    issued_at: i64,
+    is_used: bool,
+}
+
+impl Issued {
+    /// Whether the token allows a call, as the book describes it.
+    fn allows(&self, caller: &Caller, call: &Call, now: i64) -> bool {
+        // Without a session, the principal has one of its own.
+        let is_own = self.caller.subject == caller.subject && self.caller.session == caller.session;
+        let reads_claim = call.operation == "delete_tenant_order";
+        let has_same_claims = !reads_claim || self.caller.tenant == caller.tenant;
+        let is_fresh = !self.is_used && now - self.issued_at <= LIFETIME;
+        is_own && has_same_claims && is_fresh && self.call == *call
+    }
+}
+
+#[derive(Default)]
+struct Log(Mutex<Vec<Value>>);
+
+impl AuditSink for Log {
+    fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>> {
+        self.0.lock().unwrap().push(serde_json::from_str(line).unwrap());
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+impl Log {
+    fn take(&self) -> Vec<Value> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+/// The shop, its callers, and the model.
+struct Shop {
+    server: Server,
+    connection: KeepAlive,
+    ledger: Ledger,
+    audit: Arc<Log>,
+    clock: Arc<AtomicI64>,
+    random: Random,
+    callers: Vec<Caller>,
+    issued: Vec<Issued>,
+    /// The indexes of the issued tokens.
+    places: HashMap<String, usize>,
+}
+
+const BEARERS: [(&str, &str, &str); 4] = [
+    ("ada-1", "ada", "north"),
+    ("ada-2", "ada", "south"),
+    ("eve-1", "eve", "north"),
+    ("bo-1", "bo", "south"),
+];
+
+impl Shop {
+    async fn open() -> Self {
+        let (ledger, audit) = (Ledger::default(), Arc::new(Log::default()));
+        let clock = Arc::new(AtomicI64::new(START));
+        let seconds = Arc::clone(&clock);
+        let builder = Adapter::builder("shop")
+            .operations(ledger.clone())
+            .time_source(TimeSource::new(move || {
+                DateTime::from_timestamp(seconds.load(Ordering::SeqCst), 0).unwrap()
+            }))
+            // The limits on confirmations and guesses, which have their own tests, come after all of this.
+            .confirmations_per_minute(1_000_000)
+            .audit_sink(Arc::clone(&audit));
+        let mut tokens = StaticTokens::new();
+        for (bearer, subject, tenant) in BEARERS {
+            let principal = Principal::new("operator", subject)
+                .with_scopes(["shop:delete", "shop:update"])
+                .with_claim("tenant", tenant);
+            tokens = tokens.token(bearer, principal);
+        }
+        let server = start(builder, HttpOptions::new().authenticator(tokens)).await;
+        let mut callers = Vec::new();
+        for (bearer, subject, tenant) in BEARERS {
+            // Calls without a session take half the time, so they are more frequent.
+            let mut sessions = vec![None; 4];
+            for _ in 0..if bearer == "ada-1" { 2 } else { 1 } {
+                sessions.push(Some(server.session_of(&format!("Bearer {bearer}")).await));
+            }
+            let caller = |session| Caller { bearer, subject, tenant, session };
+            callers.extend(sessions.into_iter().map(caller));
+        }
+        // A session belongs to the principal, with each of its tokens.
+        let shared = Caller { bearer: "ada-2", tenant: "south", ..callers[4].clone() };
+        callers.push(shared);
+        let connection = KeepAlive::connect(server.address).await;
+        Self {
+            server,
+            connection,
+            ledger,
+            audit,
+            clock,
+            random: Random(0x5eed),
+            callers,
+            issued: Vec::new(),
+            places: HashMap::new(),
+        }
+    }
+
+    fn now(&self) -> i64 {
+        self.clock.load(Ordering::SeqCst)
+    }
+
+    /// Makes a call, and returns its reply and the entries that it has added to the audit log.
+    async fn send(
+        &mut self,
+        caller: &Caller,
+        call: &Call,
+        token: Option<&str>,
+    ) -> (Value, Vec<Value>) {
+        let tool = match call.operation {
+            "update_customer" => "mcp_aql_update",
+            _ => "mcp_aql_delete",
+        };
+        let mut arguments = json!({ "operation": call.operation, "params": call.params });
+        if let Some(token) = token {
+            match self.random.below(3) {
+                0 => arguments["params"]["_confirmation"] = token.into(),
+                1 => arguments["params"]["confirmation_token"] = token.into(),
+                _ => arguments["_confirmation"] = token.into(),
+            }
+        }
+        let mut body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": { "name": tool, "arguments": arguments } });
+        let bearer = format!("Bearer {}", caller.bearer);
+        let mut headers = vec![("Authorization", &*bearer)];
+        if let Some(session) = &caller.session {
+            headers.push(("Mcp-Session-Id", session));
+        } else {
+            let (own, of_read) = newest("");
+            headers.extend(own.into_iter().filter(|(name, _)| *name != "Mcp-Name"));
+            headers.push(("Mcp-Name", tool));
+            let of_read: Value = serde_json::from_str(&of_read).unwrap();
+            body["params"]["_meta"] = of_read["params"]["_meta"].clone();
+        }
+        let answer = self.connection.post(&headers, &body.to_string()).await;
+        (reply(&answer), self.audit.take())
+    }
+
+    /// Returns a call with random parameters.
+    fn any_call(&mut self) -> Call {
+        let operation = *self.random.pick(&[
+            "delete_order",
+            "delete_invoice",
+            "delete_tenant_order",
+            "update_customer",
+        ]);
+        let id = self.random.below(50);
+        let mut params = Map::from_iter([("id".to_owned(), id.into())]);
+        match operation {
+            "update_customer" => {
+                let city = *self.random.pick(&["Ulm", "Bonn"]);
+                params.insert("input".to_owned(), json!({ "address": { "city": city } }));
+            }
+            _ if self.random.below(2) == 0 => {
+                params.insert("note".to_owned(), format!("n{}", self.random.below(9)).into());
+            }
+            _ => {}
+        }
+        Call { operation, params }
+    }
+
+    /// Has a token issued for a call.
+    async fn issue(&mut self, caller: Caller, call: Call) -> usize {
+        let (asked, entries) = self.send(&caller, &call, None).await;
+        assert_eq!(asked["error"]["code"], "CONFIRMATION_REQUIRED", "{asked}");
+        assert_eq!(events(&entries), ["TOKEN_ISSUED", "CONFIRMATION_REQUIRED"]);
+        let token = asked["error"]["details"]["confirmation_token"].as_str().unwrap().to_owned();
+        let issued_at = self.now();
+        self.places.insert(token.clone(), self.issued.len());
+        self.issued.push(Issued { token, caller, call, issued_at, is_used: false });
+        self.issued.len() - 1
+    }
+
+    /// Sends a token with a call. Returns the code of the refusal, or `None` if the call has run. Compares what happens
+    /// with the model, with the audit log, and with what the operations recorded.
+    async fn attempt(&mut self, token: &str, caller: &Caller, call: &Call) -> Option<String> {
+        let now = self.now();
+        let issued = self.places.get(token).map(|place| &self.issued[*place]);
+        let allowed = issued.is_some_and(|issued| issued.allows(caller, call, now));
+        let (reply, entries) = self.send(caller, call, Some(token)).await;
+        let ran = std::mem::take(&mut *self.ledger.0.lock().unwrap());
+        if !allowed {
+            assert!(ran.is_empty(), "{token} has run {ran:?}: {reply}");
+            let code = reply["error"]["code"].as_str().unwrap_or_else(|| panic!("{reply}"));
+            assert!(code.starts_with("TOKEN_"), "{reply}");
+            assert_eq!(events(&entries), ["TOKEN_REJECTED", "OPERATION_DENIED"], "{reply}");
+            let [rejected, denied] = &entries[..] else { panic!("{entries:?}") };
+            assert_eq!(
+                (&rejected["failure_reason"], &denied["reason"]),
+                (&json!(code), &json!(code))
+            );
+            assert_eq!(denied["operation"], call.operation, "{denied}");
+            assert_eq!(denied["principal"], format!("operator {}", caller.subject), "{denied}");
+            assert_eq!(rejected["token_id"], denied["token_id"]);
+            return Some(code.to_owned());
+        }
+        assert_eq!(reply["success"], true, "{reply}");
+        let mut params = Value::from(call.params.clone());
+        match call.operation {
+            "update_customer" => {}
+            _ => params["note"] = call.params.get("note").cloned().unwrap_or_default(),
+        }
+        if call.operation == "delete_tenant_order" {
+            params["tenant"] = caller.tenant.into();
+        }
+        assert_eq!(ran, [(call.operation, params, caller.subject.to_owned())]);
+        assert_eq!(events(&entries), ["TOKEN_VALIDATED", "CONFIRMATION_GRANTED"], "{entries:?}");
+        self.issued[self.places[token]].is_used = true;
+        None
+    }
+
+    /// Returns a forgery of a token: another text, caller or call than it was issued for, or the same too late or again.
+    fn forge(&mut self) -> (String, Caller, Call) {
+        let kind = self.random.below(10);
+        let now = self.now();
+        let issued = loop {
+            let issued = &self.issued[self.random.below(self.issued.len())];
+            let fits = match kind {
+                // Most older ones have expired.
+                0..8 => !issued.is_used && now - issued.issued_at < LIFETIME,
+                // As they were issued, but used or expired.
+                _ => issued.is_used || now - issued.issued_at > LIFETIME,
+            };
+            if fits {
+                break issued.clone();
+            }
+        };
+        let Issued { mut token, mut caller, mut call, .. } = issued;
+        match kind {
+            0 | 1 => flip(&mut token, &mut self.random),
+            2 => cut(&mut token, &mut self.random),
+            3 => token = self.another_token(),
+            4 => caller = self.random.pick(&self.callers).clone(),
+            5 => call = self.changed(&call),
+            6 => call = self.crossed(call),
+            7 => {
+                caller = self.random.pick(&self.callers).clone();
+                call = self.changed(&call);
+            }
+            _ => {}
+        }
+        (token, caller, call)
+    }
+
+    /// Returns a token that the server has not issued, in its form.
+    fn another_token(&mut self) -> String {
+        const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+        let prefix = *self.random.pick(&["conf_", "cont_", "quota_"]);
+        let random = (0..43).map(|_| char::from(*self.random.pick(ALPHABET)));
+        prefix.chars().chain(random.collect::<Vec<_>>()).collect()
+    }
+
+    /// Returns the call of another operation with the same parameters, if one has them.
+    fn crossed(&mut self, call: Call) -> Call {
+        let others: &[&'static str] = match call.operation {
+            "delete_order" => &["delete_invoice", "delete_tenant_order"],
+            "delete_invoice" => &["delete_order", "delete_tenant_order"],
+            "delete_tenant_order" => &["delete_order", "delete_invoice"],
+            _ => return self.changed(&call),
+        };
+        let operation = *self.random.pick(others);
+        Call { operation, ..call }
+    }
+
+    fn changed(&mut self, call: &Call) -> Call {
+        let mut call = call.clone();
+        match (call.operation, self.random.below(3)) {
+            (_, 0) => call.params["id"] = json!(call.params["id"].as_u64().unwrap() + 1),
+            ("update_customer", 1) => call.params["input"]["address"] = Value::Null,
+            ("update_customer", _) => call.params["input"]["name"] = "Eve".into(),
+            (_, 1) => {
+                call.params.insert("note".to_owned(), "changed".into());
+            }
+            _ => {
+                call.params.remove("note");
+            }
+        }
+        call
+    }
+}
+
+/// Flips one bit of a token.
+fn flip(token: &mut String, random: &mut Random) {
+    let mut bytes = std::mem::take(token).into_bytes();
+    let place = random.below(bytes.len());
+    // The highest bit would make it invalid UTF-8.
+    bytes[place] ^= 1 << random.below(7);
+    *token = String::from_utf8(bytes).unwrap();
+}
+
+/// Removes or adds characters at one end of a token.
+fn cut(token: &mut String, random: &mut Random) {
+    let count = 1 + random.below(token.len() - 1);
+    match random.below(4) {
+        0 => token.truncate(count),
+        1 => drop(token.drain(..count)),
+        2 => token.push('A'),
+        _ => token.insert(0, ' '),
+    }
+}
+
+fn events(entries: &[Value]) -> Vec<&str> {
+    entries.iter().map(|entry| entry["event"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn ten_thousand_forged_confirmations_run_nothing_and_are_in_the_audit_log() {
+    // REQ-TOK-07, REQ-TOK-10, REQ-TOK-15, REQ-TOK-16, REQ-TOK-17
+    let mut shop = Shop::open().await;
+    for number in 0..40 {
+        let (caller, call) = (shop.random.pick(&shop.callers).clone(), shop.any_call());
+        let issued = shop.issue(caller.clone(), call.clone()).await;
+        if number == 0 {
+            let token = shop.issued[issued].token.clone();
+            assert_eq!(shop.attempt(&token, &caller, &call).await, None);
+        }
+    }
+    let mut refused = BTreeMap::<String, usize>::new();
+    let (mut forgeries, mut genuine, mut others) = (0, 1, 0);
+    while forgeries < FORGERIES {
+        if shop.random.next() % GENUINE_SHARE == 0 {
+            let (caller, call) = (shop.random.pick(&shop.callers).clone(), shop.any_call());
+            let issued = shop.issue(caller.clone(), call.clone()).await;
+            // Not all are used, so that forgeries start from unused ones as well.
+            if shop.random.below(2) == 0 {
+                let token = shop.issued[issued].token.clone();
+                assert_eq!(shop.attempt(&token, &caller, &call).await, None);
+                genuine += 1;
+                let again = shop.attempt(&token, &caller, &call).await;
+                assert_eq!(again.as_deref(), Some("TOKEN_ALREADY_USED"));
+                *refused.entry("TOKEN_ALREADY_USED".to_owned()).or_default() += 1;
+                forgeries += 1;
+            }
+            shop.clock.fetch_add(1, Ordering::SeqCst);
+            continue;
+        }
+        let (token, caller, call) = shop.forge();
+        match shop.attempt(&token, &caller, &call).await {
+            Some(code) => {
+                *refused.entry(code).or_default() += 1;
+                forgeries += 1;
+            }
+            // The change chose the same caller, or the same parameters.
+            None => others += 1,
+        }
+    }
+    let runs = shop.issued.iter().filter(|issued| issued.is_used).count();
+    assert_eq!(runs, genuine + others);
+    assert!(genuine > 200, "only {genuine} genuine calls");
+    for code in ["TOKEN_INVALID", "TOKEN_SCOPE_MISMATCH", "TOKEN_ALREADY_USED", "TOKEN_EXPIRED"] {
+        let count = refused.get(code).copied().unwrap_or_default();
+        assert!(count > 500, "only {count} of {code}: {refused:?}");
+    }
+    assert_eq!(refused.values().sum::<usize>(), forgeries);
+    drop(shop.connection);
+    shop.server.stop.send(()).unwrap();
+}

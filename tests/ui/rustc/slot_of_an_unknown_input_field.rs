@@ -1,0 +1,16 @@
+use mcp_aql::prelude::*;
+use mcp_aql_tests::Task;
+
+/// Change a task.
+#[operation(category = "UPDATE", danger(confirmation_message = "Rename {task_id} to {input.tilte}?"))]
+fn update_task(
+    /// Which one.
+    task_id: String,
+    input: Update<Task>,
+) {
+    drop((task_id, input));
+}
+
+fn main() {
+    mcp_aql_tests::register(update_task {}); // must not add a second error
+}
