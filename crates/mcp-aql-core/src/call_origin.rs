@@ -4,8 +4,22 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// The request that a call belongs to. The transports of this workspace fill it in for adapters that have a
-/// [`CallTracer`](crate::call_tracer::CallTracer); nothing in it is authenticated.
+/// The request that a call belongs to, for traces. The transports of mcp-aql fill it in for adapters that trace their
+/// calls. A transport of your own may set the trace context of its requests. Nothing in it is authenticated.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use mcp_aql::transport::{CallOrigin, CallScope, TraceContext};
+///
+/// let fields = [("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")];
+/// let mut origin = CallOrigin::default();
+/// origin.meta = TraceContext::read(|name| {
+///     fields.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+/// });
+/// let scope = CallScope { origin: Some(Arc::new(origin)), ..CallScope::default() };
+/// # let _ = scope;
+/// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct CallOrigin {

@@ -113,6 +113,7 @@ pub mod table {
 }
 /// What a transport passes to [`Adapter::handle`] and receives from it.
 pub mod transport {
+    pub use crate::call_origin::{ActiveSpan, CallOrigin, TraceContext, TransportKind};
     pub use crate::elicitation::{AskUser, Elicitation, RepeatedCall, UserAnswer, UserQuestion};
     pub use crate::operation::{CallScope, Cancellation, ProgressSink};
     pub use crate::response::{ErrorDetail, Reply};
