@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::service::{ALL_SCOPES, Data, eventually};
 
-/// What a collector has received: requests of OTLP over HTTP, in which texts and identifiers are as they are.
+/// The requests that a collector has received: OTLP over HTTP, whose bytes contain texts unchanged.
 #[derive(Clone, Default)]
 struct Received(Arc<Mutex<Vec<Bytes>>>);
 
