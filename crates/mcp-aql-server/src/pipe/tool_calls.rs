@@ -98,8 +98,13 @@ impl MessageReader {
         if modern {
             return elicitation::of_call(call, meta);
         }
+        Ok(self.waiting_user())
+    }
+
+    /// The user of a client that has sent `initialize`, if the client shows questions.
+    pub(super) fn waiting_user(&self) -> Option<Elicitation> {
         let asks = self.server.connection().takes_questions();
-        Ok(asks.then(|| Elicitation::Waiting(Arc::clone(&self.user) as _)))
+        asks.then(|| Elicitation::Waiting(Arc::clone(&self.user) as _))
     }
 
     /// Returns the cancellation of the last call if that has returned at once and nothing refers to it, or else a new
