@@ -31,7 +31,7 @@ impl Issuer {
     pub(crate) fn open(folder: &Path) -> Result<Self, Box<dyn Error>> {
         create_private_folder(folder)?;
         let file = folder.join("development-key.pkcs8");
-        if let Ok(mut new) = fs::File::create_new(&file) {
+        if let Ok(mut new) = create_private_file(&file) {
             let pair = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new())
                 .map_err(|_| "no random bytes")?;
             new.write_all(pair.as_ref())?;
@@ -73,6 +73,14 @@ impl Issuer {
 
 fn encode(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// Creates a file that only this user can read, if it does not exist.
+fn create_private_file(file: &Path) -> std::io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.write(true).create_new(true).open(file)
 }
 
 /// Creates a folder that only this user can open.

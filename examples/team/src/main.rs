@@ -125,8 +125,10 @@ async fn serve(
 
 /// Starts the other processes on the following ports. They end with the returned values.
 fn start_others(arguments: &Arguments, options: &ServeArguments) -> std::io::Result<Vec<Child>> {
-    let ports = (options.listen.port()..).take(options.processes.into()).skip(1);
-    let start = |port| {
+    let start = |number: u8| {
+        let port = options.listen.port().checked_add(number.into());
+        let port =
+            port.ok_or_else(|| std::io::Error::other("no port is left: listen on a lower one"))?;
         let listen = SocketAddr::new(options.listen.ip(), port).to_string();
         let mut command = tokio::process::Command::new(std::env::current_exe()?);
         command.arg("--data").arg(&arguments.data).args(["serve", "--listen", &listen]);
@@ -134,7 +136,7 @@ fn start_others(arguments: &Arguments, options: &ServeArguments) -> std::io::Res
         command.envs(arguments.database_url.iter().map(|url| ("DATABASE_URL", url)));
         command.kill_on_drop(true).spawn()
     };
-    ports.map(start).collect()
+    (1..options.processes).map(start).collect()
 }
 
 /// Opens the database, and the state of the adapter beside it.

@@ -5,6 +5,7 @@ use mcp_aql::prelude::*;
 use mcp_aql::query::sql::{SqlValue, Statement};
 use mcp_aql::resource::{Access, Database, Transaction as _};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::database::statement;
 
@@ -28,7 +29,7 @@ pub(crate) struct Cleanup {
 pub(crate) struct Export {
     /// Number of exported tickets.
     tickets: u64,
-    /// One ticket per line: identifier, status, title.
+    /// One ticket per line, as a list in JSON: identifier, status, title.
     content: String,
 }
 
@@ -69,7 +70,6 @@ impl<D: Database> TeamOperations<D> {
         scope = "team:cleanup",
         danger(level = "destructive", reasons = ["The tickets are removed permanently"]),
         preview = preview_cleanup,
-        timeout_seconds = 10,
         example = { "project_id": "p-1" },
     )]
     async fn delete_done_tickets(
@@ -123,7 +123,7 @@ impl<D: Database> TeamOperations<D> {
             id.clone_into(&mut last);
             for row in &rows {
                 let cells: Vec<_> = row.iter().filter_map(text).collect();
-                export.content.push_str(&cells.join(" "));
+                export.content.push_str(&json!(cells).to_string());
                 export.content.push('\n');
                 export.tickets += 1;
             }
