@@ -55,8 +55,16 @@ impl Wire {
 
     /// Opens a connection with this version of MCP.
     async fn initialized(adapter: &Adapter, version: &str) -> (Self, Value) {
+        Self::with_capabilities(adapter, version, json!({})).await
+    }
+
+    async fn with_capabilities(
+        adapter: &Adapter,
+        version: &str,
+        capabilities: Value,
+    ) -> (Self, Value) {
         let mut wire = Self::open(adapter);
-        let params = json!({ "protocolVersion": version, "capabilities": {},
+        let params = json!({ "protocolVersion": version, "capabilities": capabilities,
             "clientInfo": { "name": "test", "version": "1" } });
         let hello = wire.ask("initialize", params).await["result"].take();
         wire.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
@@ -312,6 +320,42 @@ async fn a_task_passes_the_gates_of_its_operation() {
     assert_eq!(refused["error"]["data"]["code"], "VALIDATION_UNKNOWN_PARAM");
     let none = wire.ask("tasks/list", json!({})).await["result"].take();
     assert_eq!(none, json!({ "tasks": [] }));
+}
+
+#[tokio::test]
+async fn a_task_starts_once_the_clients_user_has_confirmed_it() {
+    // REQ-DNG-05
+    let (adapter, _) = adapter();
+    let capabilities = json!({ "elicitation": {} });
+    let (mut wire, _) = Wire::with_capabilities(&adapter, "2025-11-25", capabilities).await;
+    for (action, code) in [("decline", "PERMISSION_DENIED"), ("accept", "")] {
+        let id = wire.request("tools/call", call("execute_fire", json!({}))).await;
+        let question = wire.receive().await;
+        assert_eq!(question["method"], "elicitation/create", "{question}");
+        let result = json!({ "action": action, "content": {} });
+        wire.send(json!({ "jsonrpc": "2.0", "id": question["id"], "result": result })).await;
+        let answer = wire.answer(id).await;
+        match code {
+            "" => assert_eq!(answer["result"]["task"]["status"], "working", "{answer}"),
+            _ => assert_eq!(answer["error"]["data"]["code"], code, "{answer}"),
+        }
+    }
+    // In the newest version, the client repeats the call with the answer.
+    let mut wire = Wire::open(&adapter);
+    let mut params = call("execute_fire", json!({}));
+    params.as_object_mut().unwrap().remove("task");
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities":
+            { "elicitation": {}, "extensions": { EXTENSION: {} } },
+    });
+    let question = wire.ask("tools/call", params.clone()).await["result"].take();
+    assert_eq!(question["resultType"], "input_required", "{question}");
+    params["requestState"] = question["requestState"].clone();
+    params["inputResponses"] = json!({ "confirmation": { "action": "accept", "content": {} } });
+    let created = wire.ask("tools/call", params).await["result"].take();
+    assert_eq!((&created["resultType"], &created["status"]), (&json!("task"), &json!("working")));
 }
 
 #[tokio::test]

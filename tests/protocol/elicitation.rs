@@ -355,8 +355,8 @@ async fn ten_thousand_random_answers_run_only_what_a_user_has_accepted() {
             }
         };
         let repeated = Arc::new(RepeatedCall::new(state.zip(answer)));
-        let mut scope = CallScope::default();
-        scope.elicitation = Some(Elicitation::Repeating(repeated));
+        let elicitation = Some(Elicitation::Repeating(repeated));
+        let mut scope = CallScope { elicitation, ..CallScope::default() };
         scope.extensions.insert(principals[call.principal].clone());
         let reply = fixture.call(call.operation, call.id, scope).await;
         assert_eq!(reply.code.is_none(), runs, "{}", reply.text);

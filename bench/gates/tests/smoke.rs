@@ -22,6 +22,7 @@ fn every_row_can_be_measured() {
             "authentication-rs256",
             "authentication-es256",
             "authentication-eddsa",
+            "authentication-again",
             "authentication-static",
         ]
     );

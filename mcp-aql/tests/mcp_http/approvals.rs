@@ -23,6 +23,8 @@ use super::{Server, newest, start};
 const FORGERIES: usize = 10_000;
 /// One of this many steps issues a token, and every other one of these uses it.
 const GENUINE_SHARE: u64 = 10;
+/// The number of forgeries in one request. Single calls take three times as long.
+const BATCH: usize = 20;
 /// The lifetime of a confirmation and the tolerance for clocks, in seconds.
 const LIFETIME: i64 = 300 + 30;
 const START: i64 = 1_900_000_000;
@@ -159,6 +161,28 @@ struct Call {
     params: Map<String, Value>,
 }
 
+impl Call {
+    fn tool(&self) -> &'static str {
+        match self.operation {
+            "update_customer" => "mcp_aql_update",
+            _ => "mcp_aql_delete",
+        }
+    }
+
+    /// What the operation records if the caller runs it.
+    fn run_by(&self, caller: &Caller) -> Run {
+        let mut params = Value::from(self.params.clone());
+        match self.operation {
+            "update_customer" => {}
+            _ => params["note"] = self.params.get("note").cloned().unwrap_or_default(),
+        }
+        if self.operation == "delete_tenant_order" {
+            params["tenant"] = caller.tenant.into();
+        }
+        (self.operation, params, caller.subject.to_owned())
+    }
+}
+
 /// A token that the server has issued.
 #[derive(Clone)]
 struct Issued {
@@ -270,25 +294,28 @@ impl Shop {
         self.clock.load(Ordering::SeqCst)
     }
 
-    /// Makes a call, and returns its reply and the entries that it has added to the audit log.
+    /// Makes calls of one tool, several of them as a batch. Returns their replies and the entries that they have added to
+    /// the audit log.
     async fn send(
         &mut self,
         caller: &Caller,
-        call: &Call,
-        token: Option<&str>,
-    ) -> (Value, Vec<Value>) {
-        let tool = match call.operation {
-            "update_customer" => "mcp_aql_update",
-            _ => "mcp_aql_delete",
-        };
-        let mut arguments = json!({ "operation": call.operation, "params": call.params });
-        if let Some(token) = token {
-            match self.random.below(3) {
-                0 => arguments["params"]["_confirmation"] = token.into(),
-                1 => arguments["params"]["confirmation_token"] = token.into(),
-                _ => arguments["_confirmation"] = token.into(),
+        calls: &[(Option<&str>, &Call)],
+    ) -> (Vec<Value>, Vec<Value>) {
+        let mut items = Vec::new();
+        for (token, call) in calls {
+            let mut item = json!({ "operation": call.operation, "params": call.params });
+            if let Some(token) = *token {
+                match self.random.below(3) {
+                    0 => item["params"]["_confirmation"] = token.into(),
+                    1 => item["params"]["confirmation_token"] = token.into(),
+                    _ => item["_confirmation"] = token.into(),
+                }
             }
+            items.push(item);
         }
+        let is_batch = items.len() > 1;
+        let arguments = if is_batch { json!({ "operations": items }) } else { items.remove(0) };
+        let tool = calls[0].1.tool();
         let mut body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": { "name": tool, "arguments": arguments } });
         let bearer = format!("Bearer {}", caller.bearer);
@@ -303,7 +330,12 @@ impl Shop {
             body["params"]["_meta"] = of_read["params"]["_meta"].clone();
         }
         let answer = self.connection.post(&headers, &body.to_string()).await;
-        (reply(&answer), self.audit.take())
+        let mut reply = reply(&answer);
+        let replies = match reply["results"].as_array_mut() {
+            Some(results) => results.iter_mut().map(|result| result["result"].take()).collect(),
+            None => vec![reply],
+        };
+        (replies, self.audit.take())
     }
 
     /// Returns a call with random parameters.
@@ -331,7 +363,8 @@ impl Shop {
 
     /// Has a token issued for a call.
     async fn issue(&mut self, caller: Caller, call: Call) -> usize {
-        let (asked, entries) = self.send(&caller, &call, None).await;
+        let (asked, entries) = self.send(&caller, &[(None, &call)]).await;
+        let asked = &asked[0];
         assert_eq!(asked["error"]["code"], "CONFIRMATION_REQUIRED", "{asked}");
         assert_eq!(events(&entries), ["TOKEN_ISSUED", "CONFIRMATION_REQUIRED"]);
         let token = asked["error"]["details"]["confirmation_token"].as_str().unwrap().to_owned();
@@ -341,42 +374,42 @@ impl Shop {
         self.issued.len() - 1
     }
 
-    /// Sends a token with a call. Returns the code of the refusal, or `None` if the call has run. Compares what happens
-    /// with the model, with the audit log, and with what the operations recorded.
+    /// Sends a token with a call, see [`attempt_all`](Self::attempt_all).
     async fn attempt(&mut self, token: &str, caller: &Caller, call: &Call) -> Option<String> {
-        let now = self.now();
-        let issued = self.places.get(token).map(|place| &self.issued[*place]);
-        let allowed = issued.is_some_and(|issued| issued.allows(caller, call, now));
-        let (reply, entries) = self.send(caller, call, Some(token)).await;
-        let ran = std::mem::take(&mut *self.ledger.0.lock().unwrap());
-        if !allowed {
-            assert!(ran.is_empty(), "{token} has run {ran:?}: {reply}");
-            let code = reply["error"]["code"].as_str().unwrap_or_else(|| panic!("{reply}"));
-            assert!(code.starts_with("TOKEN_"), "{reply}");
-            assert_eq!(events(&entries), ["TOKEN_REJECTED", "OPERATION_DENIED"], "{reply}");
-            let [rejected, denied] = &entries[..] else { panic!("{entries:?}") };
-            assert_eq!(
-                (&rejected["failure_reason"], &denied["reason"]),
-                (&json!(code), &json!(code))
-            );
-            assert_eq!(denied["operation"], call.operation, "{denied}");
-            assert_eq!(denied["principal"], format!("operator {}", caller.subject), "{denied}");
-            assert_eq!(rejected["token_id"], denied["token_id"]);
-            return Some(code.to_owned());
+        self.attempt_all(caller, &[(token.to_owned(), call.clone())]).await.remove(0)
+    }
+
+    /// Sends calls with tokens. Returns the codes of the refusals, or `None` for calls that have run. Compares what
+    /// happens with the model, with the audit log, and with what the operations recorded.
+    async fn attempt_all(
+        &mut self,
+        caller: &Caller,
+        attempts: &[(String, Call)],
+    ) -> Vec<Option<String>> {
+        let calls: Vec<_> = attempts.iter().map(|(token, call)| (Some(&**token), call)).collect();
+        let (replies, entries) = self.send(caller, &calls).await;
+        assert_eq!((replies.len(), entries.len()), (attempts.len(), 2 * attempts.len()));
+        let mut runs = std::mem::take(&mut *self.ledger.0.lock().unwrap()).into_iter();
+        let mut outcomes = Vec::new();
+        for (((token, call), reply), entries) in
+            attempts.iter().zip(&replies).zip(entries.chunks(2))
+        {
+            let now = self.now();
+            let issued = self.places.get(token).map(|place| &mut self.issued[*place]);
+            let issued = issued.filter(|issued| issued.allows(caller, call, now));
+            outcomes.push(match issued {
+                Some(issued) => {
+                    issued.is_used = true;
+                    assert_eq!(reply["success"], true, "{reply}");
+                    assert_eq!(runs.next(), Some(call.run_by(caller)));
+                    assert_eq!(events(entries), ["TOKEN_VALIDATED", "CONFIRMATION_GRANTED"]);
+                    None
+                }
+                None => Some(refusal(caller, call, reply, entries)),
+            });
         }
-        assert_eq!(reply["success"], true, "{reply}");
-        let mut params = Value::from(call.params.clone());
-        match call.operation {
-            "update_customer" => {}
-            _ => params["note"] = call.params.get("note").cloned().unwrap_or_default(),
-        }
-        if call.operation == "delete_tenant_order" {
-            params["tenant"] = caller.tenant.into();
-        }
-        assert_eq!(ran, [(call.operation, params, caller.subject.to_owned())]);
-        assert_eq!(events(&entries), ["TOKEN_VALIDATED", "CONFIRMATION_GRANTED"], "{entries:?}");
-        self.issued[self.places[token]].is_used = true;
-        None
+        assert_eq!(runs.next(), None);
+        outcomes
     }
 
     /// Returns a forgery of a token: another text, caller or call than it was issued for, or the same too late or again.
@@ -469,6 +502,19 @@ fn cut(token: &mut String, random: &mut Random) {
     }
 }
 
+/// Checks that a refusal is in the audit log, and returns its code.
+fn refusal(caller: &Caller, call: &Call, reply: &Value, entries: &[Value]) -> String {
+    let code = reply["error"]["code"].as_str().unwrap_or_else(|| panic!("{reply}"));
+    assert!(code.starts_with("TOKEN_"), "{reply}");
+    assert_eq!(events(entries), ["TOKEN_REJECTED", "OPERATION_DENIED"], "{reply}");
+    let (rejected, denied) = (&entries[0], &entries[1]);
+    assert_eq!((&rejected["failure_reason"], &denied["reason"]), (&json!(code), &json!(code)));
+    assert_eq!(denied["operation"], call.operation, "{denied}");
+    assert_eq!(denied["principal"], format!("operator {}", caller.subject), "{denied}");
+    assert_eq!(rejected["token_id"], denied["token_id"]);
+    code.to_owned()
+}
+
 fn events(entries: &[Value]) -> Vec<&str> {
     entries.iter().map(|entry| entry["event"].as_str().unwrap()).collect()
 }
@@ -487,6 +533,7 @@ async fn ten_thousand_forged_confirmations_run_nothing_and_are_in_the_audit_log(
     }
     let mut refused = BTreeMap::<String, usize>::new();
     let (mut forgeries, mut genuine, mut others) = (0, 1, 0);
+    let mut pending = Vec::<(Caller, Vec<(String, Call)>)>::new();
     while forgeries < FORGERIES {
         if shop.random.next() % GENUINE_SHARE == 0 {
             let (caller, call) = (shop.random.pick(&shop.callers).clone(), shop.any_call());
@@ -505,13 +552,26 @@ async fn ten_thousand_forged_confirmations_run_nothing_and_are_in_the_audit_log(
             continue;
         }
         let (token, caller, call) = shop.forge();
-        match shop.attempt(&token, &caller, &call).await {
-            Some(code) => {
-                *refused.entry(code).or_default() += 1;
-                forgeries += 1;
+        let is_same = |(of, calls): &&mut (Caller, Vec<(String, Call)>)| {
+            *of == caller && calls[0].1.tool() == call.tool()
+        };
+        match pending.iter_mut().find(is_same) {
+            Some((_, calls)) => calls.push((token, call)),
+            None => pending.push((caller, vec![(token, call)])),
+        }
+        let full = pending.iter().position(|(_, calls)| calls.len() == BATCH);
+        let batches: Vec<_> = full.into_iter().map(|place| pending.swap_remove(place)).collect();
+        for (caller, calls) in batches {
+            for outcome in shop.attempt_all(&caller, &calls).await {
+                match outcome {
+                    Some(code) => {
+                        *refused.entry(code).or_default() += 1;
+                        forgeries += 1;
+                    }
+                    // The change chose the same caller, or the same parameters.
+                    None => others += 1,
+                }
             }
-            // The change chose the same caller, or the same parameters.
-            None => others += 1,
         }
     }
     let runs = shop.issued.iter().filter(|issued| issued.is_used).count();

@@ -7,24 +7,21 @@
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::Duration;
 
-use axum::body::{Body, Bytes};
 use axum::extract::Request;
-use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use axum::response::{IntoResponse as _, Response};
-use futures_util::{FutureExt as _, Stream};
+use axum::response::Response;
+use futures_util::FutureExt as _;
 use mcp_aql_core::call_origin::CallOrigin;
-use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::future::erased;
 use mcp_aql_core::operation::{CallScope, Cancellation};
 use mcp_aql_core::principal::Principal;
 use mcp_aql_core::transport::Extensions;
-use tokio::time::{Interval, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::authentication::Challenge;
+use super::direct_reply::{CancelOnDrop, PendingReply, respond};
 use super::options::ENDPOINT_PATH;
 use super::original_message::OriginalMessage;
 use super::request_origin::describe_traced;
@@ -38,18 +35,11 @@ use crate::server::{Server, ServerState};
 use crate::service::{SentArguments, ToolArguments};
 use crate::wire::{Message, canonical_id, decode};
 
-/// The time after which a reply is sent as an event stream with keep-alive comments. Proxies may
-/// close a connection without traffic.
-const EVENT_STREAM_DELAY: Duration = Duration::from_secs(2);
-/// The interval between keep-alive comments.
-const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
-
 /// The header with the id of a session.
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
-const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// Answers plain calls.
 pub(super) struct DirectCalls {
@@ -68,14 +58,6 @@ pub(super) enum PlainForm {
     Alone(HeaderValue),
     /// A request of a session, as in earlier versions.
     Of(Arc<OpenSession>),
-}
-
-/// A running call.
-struct PendingReply {
-    /// The reply as a JSON-RPC message, or `None` if the client has cancelled the request.
-    reply: BoxFuture<'static, Option<Vec<u8>>>,
-    /// Cancels the call when the client is gone.
-    _cancels: CancelOnDrop,
 }
 
 impl DirectCalls {
@@ -191,11 +173,10 @@ impl DirectCalls {
         // A call that is refused for its scope changes nothing either.
         let reads = missing.is_some() || self.server.service().is_read(&arguments);
         let challenge = extensions.get::<Challenge>().cloned().zip(missing);
-        let room = room.cloned();
+        let (id, room) = (call.id.into(), room.cloned());
         let work = match form {
             PlainForm::Alone(name) => {
                 let fits = *name == *call.name && is_newest(&meta);
-                let id = call.id.into();
                 fits.then(|| {
                     let extensions = take_extensions(extensions);
                     let scope = CallScope { extensions, elicitation, ..CallScope::default() };
@@ -210,7 +191,6 @@ impl DirectCalls {
                 let asks = connection.takes_questions()
                     && self.server.service().may_need_confirmation(&arguments);
                 let fits = reads && !asks && meta.protocol_version().is_none();
-                let id = call.id.into();
                 fits.then(|| {
                     let extensions = take_extensions(extensions);
                     let scope = CallScope { extensions, ..CallScope::default() };
@@ -304,17 +284,6 @@ fn take_extensions(extensions: &mut Extensions) -> Extensions {
     std::mem::take(extensions)
 }
 
-/// Cancels a call when it is dropped.
-struct CancelOnDrop(Cancellation);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        if !self.0.is_unused() {
-            self.0.cancel();
-        }
-    }
-}
-
 /// Awaits a call, and cancels it when the server stops.
 async fn until_stopped<T>(
     stop: Arc<CancellationToken>,
@@ -328,60 +297,6 @@ async fn until_stopped<T>(
         () = stop.cancelled() => cancellation.cancel(),
     }
     work.await
-}
-
-/// Waits for a reply, and adds the challenge to obtain the scope that the caller lacks, if it lacks one.
-async fn respond(work: PendingReply, challenge: Option<(Challenge, String)>) -> Response {
-    let response = reply_or_events(work).await;
-    match challenge {
-        Some((challenge, scope)) => challenge.insufficient_scope(response, &scope),
-        None => response,
-    }
-}
-
-/// Waits for a reply, and switches to events if it takes long.
-async fn reply_or_events(mut work: PendingReply) -> Response {
-    match tokio::time::timeout(EVENT_STREAM_DELAY, &mut work.reply).await {
-        Ok(Some(reply)) => ([(CONTENT_TYPE, "application/json")], reply).into_response(),
-        Ok(None) => events(Body::empty()),
-        Err(_late) => events(Body::from_stream(KeepAliveEvents {
-            work: Some(work),
-            pulse: interval(KEEP_ALIVE_INTERVAL),
-        })),
-    }
-}
-
-pub(super) fn events(body: Body) -> Response {
-    let headers = [
-        (CONTENT_TYPE, "text/event-stream"),
-        (CACHE_CONTROL, "no-cache"),
-        // Disables buffering by proxies, which would hold back the keep-alive comments.
-        (BUFFERING, "no"),
-    ];
-    (headers, body).into_response()
-}
-
-/// A stream of keep-alive comments that ends with the reply.
-struct KeepAliveEvents {
-    work: Option<PendingReply>,
-    pulse: Interval,
-}
-
-impl Stream for KeepAliveEvents {
-    type Item = Result<Bytes, std::convert::Infallible>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Some(work) = &mut self.work else { return Poll::Ready(None) };
-        if let Poll::Ready(reply) = work.reply.poll_unpin(context) {
-            self.work = None;
-            let event = reply.map(|reply| {
-                // The message has no line breaks.
-                Ok(Bytes::from([b"data: ".as_slice(), &reply, b"\n\n"].concat()))
-            });
-            return Poll::Ready(event);
-        }
-        self.pulse.poll_tick(context).map(|_| Some(Ok(Bytes::from_static(b":\n\n"))))
-    }
 }
 
 /// Whether a request carries everything that MCP 2026-07-28 requires.

@@ -12,6 +12,7 @@ mod descriptor_limit;
 #[path = "without_descriptor_limit.rs"]
 mod descriptor_limit;
 mod direct;
+mod direct_reply;
 mod listener;
 mod long_id;
 mod options;

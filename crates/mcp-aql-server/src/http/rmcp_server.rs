@@ -11,6 +11,7 @@ use futures_util::FutureExt as _;
 use mcp_aql_core::future::erased;
 use mcp_aql_core::operation::{CallScope, Cancellation};
 use mcp_aql_core::principal::Principal;
+use mcp_aql_core::response::Reply;
 use mcp_aql_core::transport::Elicitation;
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
@@ -155,20 +156,7 @@ impl RmcpServer {
         let work = pin!(server.reply(tool, arguments, &meta, &notifier, scope));
         let work = server.within(room.as_ref(), caller.as_ref(), work);
         let reply = or_cancelled(work, context, &cancellation).await?;
-        if let Some(question) = &reply.question {
-            return task_answers::call_response(input_required(question).to_string().as_bytes());
-        }
-        let structured = match server.service().has_structured_content() {
-            true => serde_json::from_str(&reply.text).ok(),
-            false => None,
-        };
-        // REQ-MCP-09, REQ-MCP-10: one text, and `isError` only for errors that no other call can
-        // fix.
-        let failed = reply.is_error();
-        let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
-        result.is_error = Some(failed);
-        result.structured_content = structured;
-        Ok(result.into())
+        response(server, reply)
     }
 
     /// How the user of the client can be asked.
@@ -312,6 +300,24 @@ impl ServerHandler for RmcpServer {
     ) -> Result<CompleteResult, ErrorData> {
         Err(ErrorData::method_not_found::<CompleteRequestMethod>())
     }
+}
+
+/// The result of a call, or the question that comes instead.
+fn response(server: &Server, reply: Reply) -> Result<CallToolResponse, RpcError> {
+    if let Some(question) = &reply.question {
+        return task_answers::call_response(input_required(question).to_string().as_bytes());
+    }
+    let structured = match server.service().has_structured_content() {
+        true => serde_json::from_str(&reply.text).ok(),
+        false => None,
+    };
+    // REQ-MCP-09, REQ-MCP-10: one text, and `isError` only for errors that no other call can
+    // fix.
+    let failed = reply.is_error();
+    let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
+    result.is_error = Some(failed);
+    result.structured_content = structured;
+    Ok(result.into())
 }
 
 fn tool(definition: ToolDefinition) -> Tool {

@@ -65,7 +65,8 @@ async fn answer_utility(
     let message = decode(&message);
     let tool = if let Message::Call(call) = &message { &*call.name } else { "" };
     let origin = take_origin(&mut extensions, context, tool);
-    let scope = CallScope { extensions, origin, ..cancellation.clone().into() };
+    let elicitation = ClientUser::of(server.connection(), context);
+    let scope = CallScope { extensions, origin, elicitation, ..cancellation.clone().into() };
     match message {
         Message::Request(request) => {
             let params = request.params.map(RawValue::get);
@@ -79,8 +80,6 @@ async fn answer_utility(
             let arguments = ToolArguments::read(call.arguments, server.limits());
             let notifier = Arc::new(PeerNotifier(context.peer.clone()));
             let task = call.task;
-            let elicitation = ClientUser::of(server.connection(), context);
-            let scope = CallScope { elicitation, ..scope };
             let call = TaskCall { protocol, tool, arguments, task, meta: &meta, notifier, scope };
             or_cancelled(server.call_with_tasks(call), context, &cancellation).await
         }

@@ -11,6 +11,7 @@ mod message_reader;
 mod message_wait;
 mod questions;
 mod task_requests;
+mod tool_calls;
 
 use std::fs::File;
 use std::pin::pin;

@@ -72,7 +72,8 @@ impl MessageReader {
         };
         let (server, room) = (Arc::clone(&self.server), answers.room().cloned());
         let cancellation = Cancellation::default();
-        let scope = cancellation.clone().into();
+        let elicitation = self.waiting_user().filter(|_| request_read.may_ask());
+        let scope = CallScope { elicitation, ..cancellation.clone().into() };
         let answer = async move {
             let answer = server.answer_task_request(request_read, scope).await?;
             match room {

@@ -101,6 +101,14 @@ pub(crate) fn is_task_method(method: &str) -> bool {
     method.starts_with("tasks/")
 }
 
+impl TaskRequest {
+    /// Whether the user of the client can be asked, who may have to confirm a cancellation. The extension has no place for
+    /// a question in the answer.
+    pub(crate) fn may_ask(&self) -> bool {
+        self.protocol == TaskProtocol::Utility
+    }
+}
+
 impl TaskMethod {
     fn find(method: &str, protocol: TaskProtocol, source: &dyn TaskSource) -> Option<Self> {
         match (method, protocol) {

@@ -1,13 +1,14 @@
 //! JSON-RPC framing: reads lines of bounded length, and writes lines in batches.
 
 mod lines;
+mod malformed_call;
 mod message;
 mod outbox;
 mod recover_id;
 mod write;
 
 pub(super) use lines::{Line, Lines};
-pub use message::MalformedCall;
+pub use malformed_call::MalformedCall;
 pub(super) use message::{
     BAD_CALL, Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, OtherRequest, REPEATED_MEMBER,
     Refusal, ToolCall, batch_ids, decode, too_long,

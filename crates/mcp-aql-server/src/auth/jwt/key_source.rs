@@ -1,5 +1,6 @@
 //! The keys of an issuer, with a cache.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use mcp_aql_client::http::{Client, HeaderMap, Method, StatusCode, Url, is_local};
 use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_core::sync::lock;
+use ring::digest::{self, SHA256_OUTPUT_LEN};
 use tokio::time::{Instant, timeout};
 
 use super::key::{Algorithm, Key};
@@ -22,6 +24,9 @@ const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 const MIN_INTERVAL: Duration = Duration::from_secs(30);
 /// How long old keys are used if no newer ones can be fetched.
 const MAX_STALE: Duration = Duration::from_secs(60 * 60);
+
+/// The maximum number of tokens whose signatures are not checked again, which take 32 bytes each.
+const MAX_VERIFIED: usize = 4_096;
 
 /// Where the public keys of an issuer come from, as a JSON Web Key Set.
 #[derive(Debug, Clone)]
@@ -108,9 +113,55 @@ struct Cache {
 
 #[derive(Debug, Clone, Default)]
 struct Known {
-    keys: Arc<Vec<Key>>,
+    keys: Arc<KeySet>,
     fetched_at: Option<Instant>,
     tried_at: Option<Instant>,
+}
+
+/// The keys of one fetch.
+#[derive(Debug, Default)]
+struct KeySet {
+    keys: Vec<Key>,
+    /// The hashes of the tokens whose signatures these keys have verified. A client sends its token with every call, and
+    /// checking a signature takes longer than the call.
+    verified: Mutex<HashSet<[u8; SHA256_OUTPUT_LEN]>>,
+}
+
+impl KeySet {
+    /// Whether one of the keys that fit verifies a signature; `None` if no key fits.
+    fn verifies(
+        &self,
+        algorithm: Algorithm,
+        key_id: Option<&str>,
+        message: &[u8],
+        signed: &[u8],
+    ) -> Option<bool> {
+        let mut hash = digest::Context::new(&digest::SHA256);
+        // The header in the message names the algorithm and the key.
+        hash.update(message);
+        hash.update(b".");
+        hash.update(signed);
+        let hash = <[u8; SHA256_OUTPUT_LEN]>::try_from(hash.finish().as_ref()).ok()?;
+        if lock(&self.verified).contains(&hash) {
+            return Some(true);
+        }
+        let fits = |key: &&Key| {
+            let is_named = |id: &str| key.id.as_deref().is_none_or(|own| own == id);
+            key.fits(algorithm) && key_id.is_none_or(is_named)
+        };
+        let mut keys = self.keys.iter().filter(fits).peekable();
+        keys.peek()?;
+        // Without an identifier there can be several.
+        let is_verified = keys.any(|key| key.verifies(algorithm, message, signed));
+        if is_verified {
+            let mut verified = lock(&self.verified);
+            if verified.len() >= MAX_VERIFIED {
+                verified.clear();
+            }
+            verified.insert(hash);
+        }
+        Some(is_verified)
+    }
 }
 
 impl Keys {
@@ -130,16 +181,7 @@ impl Keys {
         message: &[u8],
         signed: &[u8],
     ) -> std::result::Result<bool, AuthenticationError> {
-        let find = |known: &Known| {
-            let fits = |key: &&Key| {
-                let is_named = |id: &str| key.id.as_deref().is_none_or(|own| own == id);
-                key.fits(algorithm) && key_id.is_none_or(is_named)
-            };
-            let mut keys = known.keys.iter().filter(fits).peekable();
-            keys.peek()?;
-            // Without an identifier there can be several.
-            Some(keys.any(|key| key.verifies(algorithm, message, signed)))
-        };
+        let find = |known: &Known| known.keys.verifies(algorithm, key_id, message, signed);
         let known = self.current(false).await?;
         let mut found = find(&known);
         if found.is_none() || (found == Some(false) && key_id.is_none()) {
@@ -200,7 +242,7 @@ impl Cache {
         let mut known = lock(&self.known);
         known.tried_at = Some(now);
         if let Some(keys) = keys {
-            known.keys = Arc::new(keys);
+            known.keys = Arc::new(KeySet { keys, verified: Mutex::default() });
             known.fetched_at = Some(now);
         }
         known.clone()

@@ -11,7 +11,7 @@ use futures_util::{StreamExt as _, stream};
 use mcp_aql_core::principal::Principal;
 use serde_json::value::RawValue;
 
-use super::super::direct::events;
+use super::super::direct_reply::events;
 use super::super::original_message::OriginalMessage;
 use super::refusal::json;
 use super::rmcp_request::forward_to_rmcp;

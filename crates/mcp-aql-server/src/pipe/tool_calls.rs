@@ -1,0 +1,174 @@
+//! Starts the tool calls of a stream.
+
+use std::borrow::Cow;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt as _;
+use mcp_aql_core::future::erased;
+use mcp_aql_core::operation::{CallScope, Cancellation};
+use mcp_aql_core::transport::Elicitation;
+
+use super::answer_target::AnswerTarget;
+use super::brief_operations::OperationPace;
+use super::message_reader::MessageReader;
+use crate::elicitation;
+use crate::request_meta::RequestMeta;
+use crate::rpc_error::RpcError;
+use crate::service::{SentArguments, ToolArguments, ToolWork};
+use crate::wire::{ToolCall, canonical_id};
+
+/// A call that has not returned yet.
+struct RunningCall {
+    /// The request's id, in its original spelling.
+    id: Arc<str>,
+    work: ToolWork,
+    /// The pace of the operation and the time to read the message, if the call is to be measured.
+    measured: Option<(OperationPace, Duration)>,
+    cancellation: Cancellation,
+    /// Whether the call follows MCP 2026-07-28.
+    modern: bool,
+}
+
+impl MessageReader {
+    /// Runs a call of a brief operation, or starts it as a task. Its answer is sent when it is complete.
+    pub(super) fn call(
+        &mut self,
+        mut call: ToolCall<'_>,
+        meta: RequestMeta,
+        modern: bool,
+        answers: &AnswerTarget,
+    ) {
+        let Some(tool) = self.server.tools().index(&call.name) else {
+            let unknown = self.server.service().unknown_tool(&call.name);
+            return self.error(Some(call.id), &unknown, answers);
+        };
+        let cancellation = self.unused_cancellation();
+        let elicitation = match self.elicitation(&call, &meta, modern) {
+            Ok(elicitation) => elicitation,
+            Err(error) => return self.error(Some(call.id), &error, answers),
+        };
+        let indexed = call.index.take().filter(|_| answers.room().is_none());
+        let scope = self.server.piped((call.id, &call.name), &cancellation, self.lifecycle.version);
+        let scope = CallScope { elicitation, ..scope };
+        let mut work = match indexed.map(|index| SentArguments::Indexed(index).into()) {
+            Some(arguments) if meta.progress_token(&arguments).is_none() => {
+                self.server.call(tool, arguments.for_quoted_reply(), &meta, scope)
+            }
+            _ => self.later(tool, call.arguments, meta, scope, answers),
+        };
+        let pace = work.operation.map(|operation| self.operations.pace(operation));
+        let started = Instant::now();
+        let reading = started - self.message_started;
+        // A call that blocks its thread also blocks the writer. The answers of running calls must not wait for it.
+        let is_alone = self.outbox.running() == 0;
+        if let Some(pace) = pace.as_ref().filter(|pace| is_alone && pace.is_brief()) {
+            // A call that must wait is polled again by its task, which then is the one to be woken.
+            let mut context = Context::from_waker(Waker::noop());
+            let polled = work.poll_unpin(&mut context);
+            let returned = Instant::now();
+            pace.record(returned - started, reading);
+            self.returned = Some(returned);
+            if let Poll::Ready(answer) = polled {
+                self.unused_cancellation = Some(cancellation);
+                return self.push(answers, |line| {
+                    self.server.write_answer(line, call.id, &answer, modern);
+                });
+            }
+        }
+        // A call only runs here after the running ones have returned, which may need this thread.
+        self.yields |= !is_alone && pace.as_ref().is_some_and(OperationPace::is_brief);
+        let measured = pace.filter(OperationPace::count_task).map(|pace| (pace, reading));
+        // The next call of an operation whose call is measured may already be brief.
+        self.yields |= measured.is_some();
+        let call = RunningCall { id: call.id.into(), work, measured, cancellation, modern };
+        self.spawn(call, answers);
+    }
+
+    /// How the client's user can be asked about a call.
+    pub(super) fn elicitation(
+        &self,
+        call: &ToolCall<'_>,
+        meta: &RequestMeta,
+        modern: bool,
+    ) -> Result<Option<Elicitation>, RpcError> {
+        if modern {
+            return elicitation::of_call(call, meta);
+        }
+        Ok(self.waiting_user())
+    }
+
+    /// The user of a client that has sent `initialize`, if the client shows questions.
+    pub(super) fn waiting_user(&self) -> Option<Elicitation> {
+        let asks = self.server.connection().takes_questions();
+        asks.then(|| Elicitation::Waiting(Arc::clone(&self.user) as _))
+    }
+
+    /// Returns the cancellation of the last call if that has returned at once and nothing refers to it, or else a new
+    /// one.
+    fn unused_cancellation(&mut self) -> Cancellation {
+        let last = self.unused_cancellation.take();
+        last.and_then(|mut last| last.is_unused().then_some(last)).unwrap_or_default()
+    }
+
+    /// The work of a call whose arguments the first poll reads, since parsing takes long for a large request.
+    fn later(
+        &self,
+        tool: usize,
+        arguments: Option<&str>,
+        meta: RequestMeta,
+        scope: CallScope,
+        answers: &AnswerTarget,
+    ) -> ToolWork {
+        let (server, outbox) = (Arc::clone(&self.server), self.outbox.clone());
+        let arguments: Option<Box<str>> = arguments.map(Box::from);
+        let room = answers.room().cloned();
+        let work = erased(async move {
+            let arguments = ToolArguments::read(arguments.as_deref(), server.limits());
+            let arguments = match room {
+                // The answers to a batch share a limit, which the plain form counts towards.
+                Some(_) => arguments,
+                None => arguments.map(ToolArguments::for_quoted_reply),
+            };
+            let work = pin!(server.reply(tool, arguments, &meta, &outbox, scope));
+            server.within(room.as_ref(), None, work).await
+        });
+        work.into()
+    }
+
+    /// Runs a call as a task, which the client can cancel.
+    fn spawn(&self, call: RunningCall, answers: &AnswerTarget) {
+        let RunningCall { id, mut work, mut measured, cancellation, modern } = call;
+        let key = match canonical_id(&id) {
+            Cow::Borrowed(_) => Arc::clone(&id),
+            Cow::Owned(key) => key.into(),
+        };
+        let number = self.calls.begin(&key, cancellation.clone());
+        let expected = self.outbox.expect_one();
+        let (server, calls) = (Arc::clone(&self.server), Arc::clone(&self.calls));
+        let answers = answers.clone();
+        tokio::spawn(async move {
+            let work = poll_fn(|context| match measured.take() {
+                Some((pace, reading)) => {
+                    let started = Instant::now();
+                    let polled = work.poll_unpin(context);
+                    pace.record(started.elapsed(), reading);
+                    polled
+                }
+                None => work.poll_unpin(context),
+            });
+            let answer = work.await;
+            if calls.end(&key, number) {
+                let pushed = answers.push(expected, |line| {
+                    server.write_answer(line, &id, &answer, modern);
+                });
+                if let Err(error) = pushed {
+                    tracing::debug!(%error, "an answer was not sent: the client is gone");
+                }
+            }
+        });
+    }
+}
