@@ -48,6 +48,44 @@ pub trait AuditObserver: Send + Sync + 'static {
     fn observe(&self, entry: &AuditEntry<'_>);
 }
 
+/// What became of a confirmation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Confirmation {
+    /// The step of the confirmation.
+    pub step: ConfirmationStep,
+    /// Who confirms.
+    pub by: ConfirmedBy,
+}
+
+/// A step of a confirmation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConfirmationStep {
+    /// The confirmation was requested.
+    Asked,
+    /// The confirmation was given.
+    Approved,
+    /// The confirmation was refused, or what should prove it was not valid.
+    Refused,
+}
+
+/// Who confirms a call, or a step of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConfirmedBy {
+    /// The caller, who makes the call again with a token.
+    Token,
+    /// The user of the caller's client, who answers a question.
+    User,
+    /// A person, through a channel of the operator.
+    Person,
+}
+
+impl ConfirmedBy {
+    /// Returns this step of a confirmation.
+    pub const fn has(self, step: ConfirmationStep) -> Confirmation {
+        Confirmation { step, by: self }
+    }
+}
+
 /// An audit event. Fields that do not apply to the event are omitted.
 #[derive(Debug, Default, Serialize)]
 pub struct AuditEntry<'a> {
@@ -95,6 +133,9 @@ pub struct AuditEntry<'a> {
     /// The parameters, with secrets masked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub params: Option<Value>,
+    /// The step of a confirmation that this event is, for metrics. Other fields of the event describe it in the log.
+    #[serde(skip)]
+    pub confirmation: Option<Confirmation>,
 }
 
 #[derive(Serialize)]

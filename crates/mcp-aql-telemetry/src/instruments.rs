@@ -1,6 +1,6 @@
 //! The metrics.
 
-use mcp_aql_core::audit::AuditEntry;
+use mcp_aql_core::audit::{Confirmation, ConfirmationStep, ConfirmedBy};
 use mcp_aql_core::call_event::CallEvent;
 use mcp_aql_core::call_origin::CallOrigin;
 use opentelemetry::KeyValue;
@@ -101,16 +101,17 @@ impl Instruments {
         }
     }
 
-    /// Counts the confirmations among the events of the audit log.
-    pub(crate) fn count_confirmation(&self, entry: &AuditEntry<'_>) {
-        let (result, by) = match (entry.event, entry.outcome) {
-            ("TOKEN_ISSUED", _) => ("asked", "token"),
-            ("TOKEN_VALIDATED", _) => ("approved", "token"),
-            ("TOKEN_REJECTED", _) => ("refused", "token"),
-            ("CHALLENGE_ISSUED", "issued") => ("asked", "person"),
-            ("CHALLENGE_VERIFIED", "confirmed") => ("approved", "person"),
-            ("REQUEST_DENIED", _) => ("refused", "person"),
-            _ => return,
+    /// Counts a step of a confirmation.
+    pub(crate) fn count_confirmation(&self, confirmation: Confirmation) {
+        let result = match confirmation.step {
+            ConfirmationStep::Asked => "asked",
+            ConfirmationStep::Approved => "approved",
+            ConfirmationStep::Refused => "refused",
+        };
+        let by = match confirmation.by {
+            ConfirmedBy::Token => "token",
+            ConfirmedBy::User => "user",
+            ConfirmedBy::Person => "person",
         };
         let attributes =
             [KeyValue::new(CONFIRMATION_RESULT, result), KeyValue::new(CONFIRMED_BY, by)];

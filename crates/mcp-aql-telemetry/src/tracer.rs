@@ -85,7 +85,9 @@ impl CallTracer for OpenTelemetryTracer {
 
 impl AuditObserver for OpenTelemetryTracer {
     fn observe(&self, entry: &AuditEntry<'_>) {
-        self.pipeline().instruments.count_confirmation(entry);
+        if let Some(confirmation) = entry.confirmation {
+            self.pipeline().instruments.count_confirmation(confirmation);
+        }
     }
 }
 

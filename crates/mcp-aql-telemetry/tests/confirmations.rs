@@ -2,16 +2,21 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_aql::BoxFuture;
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::prelude::*;
 use mcp_aql::safety_loop::SafetyLoop;
 use mcp_aql::store::MemoryStore;
+use mcp_aql::transport::{
+    AskUser, CallScope, Elicitation, Endpoint, RepeatedCall, Reply, UserAnswer,
+};
 use opentelemetry::global;
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Delete an account.
 #[operation(category = "DELETE", danger(requires_reauth))]
@@ -21,6 +26,32 @@ fn delete_account(
     account_id: u32,
 ) -> u32 {
     account_id
+}
+
+/// Delete a note.
+#[operation(category = "DELETE")]
+fn delete_note(
+    /// Number of the note.
+    #[param(maximum = 1000)]
+    note_id: u32,
+) -> u32 {
+    note_id
+}
+
+/// A user with this answer.
+struct User(UserAnswer);
+
+impl AskUser for User {
+    fn ask(&self, _question: String) -> BoxFuture<'_, Option<UserAnswer>> {
+        Box::pin(async { Some(self.0) })
+    }
+}
+
+/// Calls an operation for a client with a user who can be asked.
+async fn call_of_user(adapter: &Adapter, params: &Value, elicitation: Elicitation) -> Reply {
+    let scope = CallScope { elicitation: Some(elicitation), ..CallScope::default() };
+    let call = json!({ "operation": "delete_note", "params": params });
+    adapter.handle(Endpoint::Unified, call.as_object().cloned().unwrap(), scope).await
 }
 
 /// Wait.
@@ -48,6 +79,23 @@ fn counts(exporter: &InMemoryMetricExporter, name: &str) -> BTreeMap<String, u64
     counts
 }
 
+/// Deletes notes after the user has accepted, once while the call waits and once in a repeated call, and is refused once
+/// in both ways.
+async fn ask_user(adapter: &Adapter) {
+    for (note, answer) in [(1, UserAnswer::Accepted), (2, UserAnswer::Declined)] {
+        let params = json!({ "note_id": note });
+        let waiting = Elicitation::Waiting(Arc::new(User(answer)));
+        let reply = call_of_user(adapter, &params, waiting).await;
+        assert_eq!(reply.code.is_none(), answer == UserAnswer::Accepted, "{}", reply.text);
+        let first = Elicitation::Repeating(Arc::new(RepeatedCall::new(None)));
+        let question = call_of_user(adapter, &params, first).await.question.unwrap();
+        let answered = RepeatedCall::new(Some((question.state, answer)));
+        let reply =
+            call_of_user(adapter, &params, Elicitation::Repeating(Arc::new(answered))).await;
+        assert_eq!(reply.code.is_none(), answer == UserAnswer::Accepted, "{}", reply.text);
+    }
+}
+
 #[tokio::test]
 async fn decisions_of_people_and_cancelled_executions_are_counted() {
     let exporter = InMemoryMetricExporter::default();
@@ -55,6 +103,7 @@ async fn decisions_of_people_and_cancelled_executions_are_counted() {
     global::set_meter_provider(provider.clone());
     let adapter = Adapter::builder("accounts")
         .operation(delete_account {})
+        .operation(delete_note {})
         .operation(run_wait {})
         .safety_loop(SafetyLoop::new().channel(MemoryChannel::default()))
         .store(MemoryStore::default())
@@ -75,12 +124,20 @@ async fn decisions_of_people_and_cancelled_executions_are_counted() {
             assert_eq!(adapter.call("delete_account", params).await.data(), account);
         }
     }
+    ask_user(&adapter).await;
     adapter.call("run_wait", json!({})).await;
     adapter.end_sessions().await;
 
     provider.force_flush().unwrap();
     let confirmations = counts(&exporter, "mcp_aql.confirmations");
-    let expected = [("approved person", 1), ("asked person", 2), ("person refused", 1)];
+    let expected = [
+        ("approved person", 1),
+        ("approved user", 2),
+        ("asked person", 2),
+        ("asked user", 4),
+        ("person refused", 1),
+        ("refused user", 2),
+    ];
     assert_eq!(confirmations, expected.map(|(key, count)| (key.to_owned(), count)).into());
     let ended = counts(&exporter, "mcp_aql.executions.ended");
     assert_eq!(ended, [("cancelled run_wait".to_owned(), 1)].into());

@@ -116,7 +116,7 @@ impl CallTokens {
     /// Records that a call is denied because of its token.
     async fn audit_rejected(&self, request: GateRequest<'_>, token: &str, code: ErrorCode) {
         let id = audit_id(token);
-        let ids = AuditIds { token: Some(&id), challenge: None };
+        let ids = AuditIds { token: Some(&id), ..AuditIds::default() };
         let reason = Some(code.as_str());
         request.audit_with(self.audit(), "OPERATION_DENIED", "denied", reason, ids).await;
     }

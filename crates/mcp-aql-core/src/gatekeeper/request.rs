@@ -11,7 +11,7 @@ use super::permission_plan::{Decision, PermissionPlan};
 use super::token::TokenScope;
 use super::token_text::TokenKind;
 use crate::argument::Argument;
-use crate::audit::{Audit, AuditEntry};
+use crate::audit::{Audit, AuditEntry, Confirmation};
 use crate::concurrency::{caught, given_up, within};
 use crate::error::OperationError;
 use crate::execution::LimitReached;
@@ -61,6 +61,8 @@ pub(crate) struct AuditIds<'a> {
     pub(crate) token: Option<&'a str>,
     /// The id of the request to a person.
     pub(crate) challenge: Option<&'a str>,
+    /// The step of a confirmation, unless another event has it.
+    pub(crate) confirmation: Option<Confirmation>,
 }
 
 impl<'a> GateRequest<'a> {
@@ -178,6 +180,7 @@ impl<'a> GateRequest<'a> {
             reason,
             token_id: ids.token,
             challenge_id: ids.challenge,
+            confirmation: ids.confirmation,
             principal: self.context.principal().map(Principal::id),
             session: self.session().map(Session::id),
             params,

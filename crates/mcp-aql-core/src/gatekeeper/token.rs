@@ -7,7 +7,7 @@ use mcp_aql_protocol::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use super::token_text::{TokenKind, audit_id, has_form, mask_token, random_token};
-use crate::audit::AuditEntry;
+use crate::audit::{AuditEntry, Confirmation, ConfirmationStep, ConfirmedBy};
 use crate::clock;
 use crate::clock::{later, whole_seconds};
 use crate::error::OperationError;
@@ -305,6 +305,7 @@ impl TokenStore {
             failure_reason: Some(code.as_str()),
             token_id: Some(&audit_id(token)),
             session: scope.session,
+            confirmation: confirmation("TOKEN_REJECTED", scope.kind),
             ..AuditEntry::default()
         };
         self.services.audit.record(&entry).await;
@@ -332,10 +333,23 @@ impl TokenStore {
             failure_reason: failure.map(ErrorCode::as_str),
             token_id: Some(&record.id),
             session: record.session_id.as_deref(),
+            confirmation: confirmation(event, record.kind),
             ..AuditEntry::default()
         };
         self.services.audit.record(&entry).await;
     }
+}
+
+/// Returns the step of a confirmation that an event of a token is. The gate records the answers of users itself, because
+/// the state of a question is also consumed when the user declines.
+fn confirmation(event: &str, kind: TokenKind) -> Option<Confirmation> {
+    let step = match event {
+        "TOKEN_ISSUED" => ConfirmationStep::Asked,
+        "TOKEN_VALIDATED" => ConfirmationStep::Approved,
+        "TOKEN_REJECTED" => ConfirmationStep::Refused,
+        _ => return None,
+    };
+    (kind != TokenKind::Question).then(|| ConfirmedBy::Token.has(step))
 }
 
 fn read(record: &Record) -> Result<TokenRecord, StoreError> {

@@ -146,7 +146,12 @@ impl Context {
 
     /// The context of this call in the background as an execution. Its caller no longer waits.
     pub(crate) fn of_execution(&self, execution: ExecutionContext) -> Self {
-        let scope = CallScope { cancellation: None, progress: None, ..self.scope().clone() };
+        let scope = CallScope {
+            cancellation: None,
+            progress: None,
+            elicitation: None,
+            ..self.scope().clone()
+        };
         Self::with(self.operation, scope, Some(execution), self.call.upstream.clone())
     }
 

@@ -380,6 +380,7 @@ impl SafetyCore {
             execution_id,
             challenge_id: event.challenge.as_deref(),
             decided_by: event.by.as_deref(),
+            confirmation: event.confirmation(),
             ..AuditEntry::default()
         };
         self.services.audit.record(&entry).await;

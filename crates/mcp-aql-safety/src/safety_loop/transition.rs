@@ -5,6 +5,8 @@ use super::directive::{AgentNotification, LoopMode};
 use super::evaluator::AgentPolicy;
 use super::risk::RiskScorer;
 use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql_core::audit::{Confirmation, ConfirmationStep, ConfirmedBy};
+
 /// The inputs of a transition besides the state.
 pub(super) struct Env<'a> {
     pub(super) now: DateTime<Utc>,
@@ -53,6 +55,17 @@ pub(super) struct Event {
 impl Event {
     pub(super) fn new(event: &'static str, outcome: &'static str) -> Self {
         Self { event, outcome, reason: None, challenge: None, by: None, caller: None }
+    }
+
+    /// Returns the step of a person's confirmation that this event is.
+    pub(super) fn confirmation(&self) -> Option<Confirmation> {
+        let step = match (self.event, self.outcome) {
+            ("CHALLENGE_ISSUED", "issued") => ConfirmationStep::Asked,
+            ("CHALLENGE_VERIFIED", _) => ConfirmationStep::Approved,
+            ("REQUEST_DENIED", _) => ConfirmationStep::Refused,
+            _ => return None,
+        };
+        Some(ConfirmedBy::Person.has(step))
     }
 
     pub(super) fn reason(mut self, reason: &str) -> Self {

@@ -208,7 +208,7 @@ impl ConfirmationGate {
             Ok(id) => id,
             Err(error) => return error,
         };
-        let ids = AuditIds { challenge: Some(&id), token: None };
+        let ids = AuditIds { challenge: Some(&id), ..AuditIds::default() };
         let reason = Some("requires a person's approval");
         let audit = &self.services.audit;
         request.audit_with(audit, "CONFIRMATION_REQUIRED", "denied", reason, ids).await;
@@ -261,7 +261,7 @@ impl ConfirmationGate {
             Ok(issued) => issued,
             Err(error) => return error,
         };
-        let ids = AuditIds { token: Some(&issued.id), challenge: None };
+        let ids = AuditIds { token: Some(&issued.id), ..AuditIds::default() };
         let audit = &self.services.audit;
         request.audit_with(audit, "CONFIRMATION_REQUIRED", "denied", required.reason, ids).await;
         let error = OperationError::new(

@@ -6,6 +6,7 @@ use super::super::token::TokenClaim;
 use super::super::token_text::TokenKind;
 use super::{ConfirmationGate, RequiredConfirmation};
 use crate::approvals::{ApprovalClaim, Approvals};
+use crate::audit::{ConfirmationStep, ConfirmedBy};
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::store::Change;
@@ -79,14 +80,14 @@ impl<'a> ConfirmationTicket<'a> {
 
     async fn finish(&self) {
         let (gate, request, required) = (self.gate, self.request, &self.required);
-        let ids = match &self.proof {
+        let mut ids = match &self.proof {
             Proof::Answer => AuditIds::default(),
             Proof::Token { claim, .. } => {
                 gate.tokens.audit_claimed(claim).await;
-                AuditIds { token: claim.confirmation_id(), challenge: None }
+                AuditIds { token: claim.confirmation_id(), ..AuditIds::default() }
             }
             Proof::Approval { claim, .. } => {
-                AuditIds { token: None, challenge: Some(&claim.request_id) }
+                AuditIds { challenge: Some(&claim.request_id), ..AuditIds::default() }
             }
         };
         if let Some(time) = required.session {
@@ -97,6 +98,7 @@ impl<'a> ConfirmationTicket<'a> {
         let audit = &gate.services.audit;
         let reason = match &self.proof {
             Proof::Answer | Proof::Token { kind: TokenKind::Question, .. } => {
+                ids.confirmation = Some(ConfirmedBy::User.has(ConfirmationStep::Approved));
                 Some("the user of the client has accepted")
             }
             _ => None,

@@ -11,6 +11,7 @@ use super::super::token::{STATE_CHANGED, Validity};
 use super::super::token_text::TokenKind;
 use super::ticket::{ConfirmationTicket, Proof};
 use super::{ConfirmationGate, RequiredConfirmation, message};
+use crate::audit::{ConfirmationStep, ConfirmedBy};
 use crate::clock;
 use crate::concurrency::given_up;
 use crate::elicitation::{AskUser, Elicitation, RepeatedCall, UserAnswer, UserQuestion};
@@ -182,7 +183,7 @@ impl ConfirmationGate {
         if self.tokens.write(vec![claim.change.clone()]).await? {
             self.tokens.audit_claimed(&claim).await;
         }
-        let ids = AuditIds { token: claim.confirmation_id(), challenge: None };
+        let ids = AuditIds { token: claim.confirmation_id(), ..AuditIds::default() };
         Err(self.not_confirmed(request, refused, ids).await)
     }
 
@@ -201,7 +202,7 @@ impl ConfirmationGate {
             Ok(issued) => issued,
             Err(error) => return error,
         };
-        let ids = AuditIds { token: Some(&issued.id), challenge: None };
+        let ids = AuditIds { token: Some(&issued.id), ..AuditIds::default() };
         self.audit_question(request, ids).await;
         call.ask(UserQuestion { message: question(request, required), state: issued.token });
         OperationError::new(
@@ -222,7 +223,8 @@ impl ConfirmationGate {
         counted
     }
 
-    async fn audit_question(&self, request: GateRequest<'_>, ids: AuditIds<'_>) {
+    async fn audit_question(&self, request: GateRequest<'_>, mut ids: AuditIds<'_>) {
+        ids.confirmation = Some(ConfirmedBy::User.has(ConfirmationStep::Asked));
         let (audit, reason) = (&self.services.audit, Some("the user of the client is asked"));
         request.audit_with(audit, "CONFIRMATION_REQUIRED", "denied", reason, ids).await;
     }
@@ -232,8 +234,9 @@ impl ConfirmationGate {
         &self,
         request: GateRequest<'_>,
         outcome: NotConfirmed,
-        ids: AuditIds<'_>,
+        mut ids: AuditIds<'_>,
     ) -> OperationError {
+        ids.confirmation = Some(ConfirmedBy::User.has(ConfirmationStep::Refused));
         let (audit, reason) = (&self.services.audit, Some(outcome.reason()));
         request.audit_with(audit, "OPERATION_DENIED", "denied", reason, ids).await;
         OperationError::permission_denied(outcome.reason())
