@@ -9,8 +9,6 @@ use mcp_aql_client::http::{Client, Method, Url};
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use tokio::sync::{mpsc, oneshot};
 
-/// The maximum time for a request, if the exporter does not give up earlier.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// The maximum size of a collector's answer, in bytes.
 const MAX_ANSWER_BYTES: usize = 4 << 20;
 
@@ -23,15 +21,15 @@ type QueuedRequest = (Request<Bytes>, oneshot::Sender<Answer>);
 pub(crate) struct CollectorClient(mpsc::UnboundedSender<QueuedRequest>);
 
 impl CollectorClient {
-    /// Starts the thread, which ends with the client.
-    pub(crate) fn new() -> Result<Self, String> {
+    /// Starts the thread, which ends with the client. Each request may take as long as the limit.
+    pub(crate) fn new(limit: Duration) -> Result<Self, String> {
         let (queue, requests) = mpsc::unbounded_channel();
         let problem =
             |error| format!("OpenTelemetry: the thread of the exporter cannot start: {error}");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(problem)?;
         let thread = std::thread::Builder::new().name("mcp-aql-telemetry".to_owned());
-        thread.spawn(move || runtime.block_on(answer_all(requests))).map_err(problem)?;
+        thread.spawn(move || runtime.block_on(answer_all(requests, limit))).map_err(problem)?;
         Ok(Self(queue))
     }
 }
@@ -52,19 +50,27 @@ impl HttpClient for CollectorClient {
     }
 }
 
-async fn answer_all(mut requests: mpsc::UnboundedReceiver<QueuedRequest>) {
+/// Sends the requests concurrently, so that a collector of metrics that does not answer delays no spans.
+async fn answer_all(mut requests: mpsc::UnboundedReceiver<QueuedRequest>, limit: Duration) {
     let mut clients = HashMap::new();
     while let Some((request, answer)) = requests.recv().await {
-        let sent = tokio::time::timeout(REQUEST_TIMEOUT, send(&mut clients, request)).await;
-        // The exporter may have given up.
-        let _ = answer.send(sent.unwrap_or_else(|_| Err("the request took too long".to_owned())));
+        let client = client_for(&mut clients, &request);
+        tokio::spawn(async move {
+            let sent = async { send(client?, request).await };
+            let sent = tokio::time::timeout(limit, sent).await;
+            let late = |_| Err("the request took too long".to_owned());
+            // The exporter may have given up.
+            let _ = answer.send(sent.unwrap_or_else(late));
+        });
     }
 }
 
-/// Sends a request. The errors contain no header, which may be a credential.
-async fn send(clients: &mut HashMap<String, Client>, request: Request<Bytes>) -> Answer {
-    let (head, body) = request.into_parts();
-    let url = Url::parse(&head.uri.to_string()).map_err(|error| error.to_string())?;
+/// The client for the server of a request, and the URL.
+fn client_for(
+    clients: &mut HashMap<String, Client>,
+    request: &Request<Bytes>,
+) -> Result<(Client, Url), String> {
+    let url = Url::parse(&request.uri().to_string()).map_err(|error| error.to_string())?;
     let server = url.origin().ascii_serialization();
     let client = match clients.get(&server) {
         Some(client) => client.clone(),
@@ -74,6 +80,12 @@ async fn send(clients: &mut HashMap<String, Client>, request: Request<Bytes>) ->
             client
         }
     };
+    Ok((client, url))
+}
+
+/// Sends a request. The errors contain no header, which may be a credential.
+async fn send((client, url): (Client, Url), request: Request<Bytes>) -> Answer {
+    let (head, body) = request.into_parts();
     let sent = client.send(&url, Method::POST, head.headers, body.into());
     let mut reply = sent.await.map_err(|error| error.to_string())?;
     let mut answer = Vec::new();

@@ -25,7 +25,8 @@ where
 {
     let is_wanted = |target: &str| {
         let has_prefix = |prefix: &str| target.starts_with(prefix);
-        !["mcp_aql", "opentelemetry"].into_iter().chain(QUOTING_TARGETS).any(has_prefix)
+        let is_own = target == "mcp_aql" || target.starts_with("mcp_aql::");
+        !is_own && !has_prefix("opentelemetry") && !QUOTING_TARGETS.into_iter().any(has_prefix)
     };
     tracing_opentelemetry::layer().with_tracer(global::tracer("tracing")).with_filter(
         filter_fn(move |metadata| {

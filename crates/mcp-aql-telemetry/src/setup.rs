@@ -15,6 +15,8 @@ use crate::collector_client::CollectorClient;
 
 /// How long the end of a program waits for the collector.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time limit of an export, unless the environment names another one.
+const DEFAULT_REQUEST_LIMIT: Duration = Duration::from_secs(10);
 /// The only supported encoding, which is also the default.
 const PROTOBUF: &str = "http/protobuf";
 
@@ -35,7 +37,7 @@ impl Providers {
         if !traces && !metrics {
             return Ok(None);
         }
-        let client = CollectorClient::new()?;
+        let client = CollectorClient::new(request_limit(&variable)?)?;
         let resource = resource(adapter, &variable);
         let traces = traces.then(|| trace_provider(&client, &resource)).transpose();
         let metrics = metrics.then(|| meter_provider(&client, &resource)).transpose();
@@ -116,6 +118,18 @@ fn exports(signal: &str, variable: Variables<'_>) -> Result<bool, String> {
             Err(format!("{name} is {protocol:?}: write `{PROTOBUF}`, and the endpoint for HTTP"))
         }
         _ => Ok(true),
+    }
+}
+
+/// The time limit of an export, which OpenTelemetry's exporters leave to their client.
+fn request_limit(variable: Variables<'_>) -> Result<Duration, String> {
+    let name = "OTEL_EXPORTER_OTLP_TIMEOUT";
+    match variable(name) {
+        None => Ok(DEFAULT_REQUEST_LIMIT),
+        Some(value) => match value.parse() {
+            Ok(milliseconds) => Ok(Duration::from_millis(milliseconds)),
+            Err(_) => Err(format!("{name} is {value:?}: write a number of milliseconds")),
+        },
     }
 }
 

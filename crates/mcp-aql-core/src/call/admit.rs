@@ -2,9 +2,8 @@
 
 use super::Pipeline;
 use super::validate::ValidCall;
-use crate::elicitation::Elicitation;
 use crate::error::OperationError;
-use crate::execution::ExecutionSlot;
+use crate::execution::{ExecutionSlot, LimitReached};
 use crate::gatekeeper::{GateRequest, Permit, RetryCall};
 use crate::operation::{Context, ExecutionCall, Handler};
 use crate::request::Credentials;
@@ -28,9 +27,8 @@ impl Pipeline {
     ) -> Result<AdmittedCall<'a>, OperationError> {
         let operation = call.operation;
         // A missing place for the execution is found before tokens or quotas are used up.
-        let take_slot =
-            || operation.spec.lifecycle.map(|_| self.executions.slot(context.execution_account()));
-        let mut slot = take_slot();
+        let slot =
+            operation.spec.lifecycle.map(|_| self.executions.slot(context.execution_account()));
         let none = Credentials::default();
         let request = GateRequest {
             operation,
@@ -48,17 +46,8 @@ impl Pipeline {
             retry,
             full: slot.as_ref().and_then(|slot| slot.as_ref().err().copied()),
         };
-        if matches!(context.scope().elicitation, Some(Elicitation::Waiting(_))) {
-            // A place is not held while a user decides.
-            slot.take_if(|slot| slot.is_ok());
-        }
         let permit = self.gatekeeper.admit(request, &operation.gates).await?;
-        match slot.or_else(take_slot).transpose() {
-            Ok(slot) => Ok(AdmittedCall { call, permit, slot }),
-            Err(limit) => {
-                permit.release().await;
-                Err(limit.error())
-            }
-        }
+        let slot = slot.transpose().map_err(LimitReached::error)?;
+        Ok(AdmittedCall { call, permit, slot })
     }
 }

@@ -11,6 +11,8 @@ use crate::shape::Shapes;
 const MAX_VALUE_CHARS: usize = 200;
 /// Stands for a field of `input` that the caller has not sent.
 const UNCHANGED: &str = "[unchanged]";
+/// What a message shows for an argument that was not sent, or is null.
+const NONE: &str = "none";
 /// Stands for a field of `input` that the call removes.
 const REMOVED: &str = "null";
 /// The maximum number of characters of the question of a preview.
@@ -68,7 +70,7 @@ pub(super) fn fill(
         let (parameter, argument) = places.find(|(_, argument)| argument.name == root)?;
         let value = masked(parameter, argument.value.as_ref()?, shapes);
         if placeholder == root {
-            return Some(value);
+            return Some(distinct(value));
         }
         let part = path.try_fold(&value, |value, name| match value {
             // The removal of an object removes its fields.
@@ -78,7 +80,7 @@ pub(super) fn fill(
         match (part, &parameter.input) {
             (None, Some(_)) => Some(UNCHANGED.into()),
             (Some(Value::Null), Some(_)) => Some(REMOVED.into()),
-            (part, _) => part.cloned(),
+            (part, _) => part.cloned().map(distinct),
         }
     })
 }
@@ -106,9 +108,19 @@ pub fn fill_with(message: &str, value: impl Fn(&str) -> Option<Value>) -> String
     if outcome.is_ok() { text } else { message.to_owned() }
 }
 
+/// Quotes a caller's text that reads like the message's own words for a field that stays or is removed.
+fn distinct(value: Value) -> Value {
+    match value {
+        Value::String(text) if [UNCHANGED, REMOVED, NONE].contains(&text.trim()) => {
+            Value::String(format!("\"{text}\""))
+        }
+        value => value,
+    }
+}
+
 fn display(value: Option<Value>) -> String {
     match value {
-        None | Some(Value::Null) => "none".to_owned(),
+        None | Some(Value::Null) => NONE.to_owned(),
         Some(Value::String(text)) => plain(&text, MAX_VALUE_CHARS),
         Some(value) => plain(&value.to_string(), MAX_VALUE_CHARS),
     }

@@ -1,7 +1,10 @@
 //! Answers calls that may run as tasks, and requests about tasks, over HTTP.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
+use mcp_aql_core::call_origin::CallOrigin;
 use mcp_aql_core::operation::{CallScope, Cancellation};
 use rmcp::model::{
     CallToolResponse, CallToolResult, CreateTaskResult, CustomRequest, CustomResult,
@@ -20,7 +23,7 @@ use crate::mcp_version::NEWEST;
 use crate::request_meta::{PROTOCOL_VERSION, RequestMeta};
 use crate::rpc_error::RpcError;
 use crate::server::Server;
-use crate::service::ToolArguments;
+use crate::service::{ToolArguments, panicked};
 use crate::tasks::{TaskCall, TaskProtocol, is_task_method};
 use crate::tool_table::ToolTable;
 use crate::wire::{Message, REPEATED_MEMBER, decode};
@@ -40,7 +43,7 @@ pub(super) async fn answer_custom(
         let answer = answer_extension(server, &request.method, context).await;
         return Some(answer.map(CustomResult::new));
     }
-    let answer = answer_utility(server, &request.method, context).await;
+    let answer = caught(answer_utility(server, &request.method, context)).await;
     let value = answer.and_then(|result| from_json(&result));
     Some(value.map(CustomResult::new).map_err(error_data))
 }
@@ -60,11 +63,13 @@ async fn answer_utility(
     }
     let sent: Option<OriginalMessage> = extensions.remove();
     let message = sent.map(|sent| sent.take_text()).unwrap_or_default();
-    let meta = RequestMeta(context.meta.0.0.clone());
     let cancellation = Cancellation::default();
     let message = decode(&message);
-    let tool = if let Message::Call(call) = &message { &*call.name } else { "" };
-    let origin = take_origin(&mut extensions, context, tool);
+    let meta = sent_meta(&message)?;
+    // A request about a task is not the call of a tool.
+    let tool = if let Message::Call(call) = &message { Some(&*call.name) } else { None };
+    let origin = take_origin(&mut extensions, context, tool.unwrap_or_default());
+    let origin = origin.filter(|_| tool.is_some());
     let elicitation = ClientUser::of(server.connection(), context);
     let scope = CallScope { extensions, origin, elicitation, ..cancellation.clone().into() };
     match message {
@@ -96,20 +101,37 @@ pub(super) async fn answer_extension<T: DeserializeOwned>(
 ) -> Result<T, ErrorData> {
     let answer = async {
         let mut extensions = http_extensions(&context.extensions);
+        extensions.remove::<CallOrigin>();
         let sent: Option<OriginalMessage> = extensions.remove();
         let message = sent.map(|sent| sent.take_text()).unwrap_or_default();
-        let Message::Request(request) = decode(&message) else {
+        let message = decode(&message);
+        let meta = sent_meta(&message)?;
+        let Message::Request(request) = message else {
             return Err(RpcError::new(-32602, REPEATED_MEMBER));
         };
         let params = request.params.map(RawValue::get);
-        let meta = RequestMeta(context.meta.0.0.clone());
         let request = server.task_request(method, params, &meta, true)?;
         let cancellation = Cancellation::default();
         let scope = CallScope { extensions, ..cancellation.clone().into() };
         let answer = server.answer_task_request(request, scope);
         from_json(&or_cancelled(answer, context, &cancellation).await?)
     };
-    answer.await.map_err(error_data)
+    caught(answer).await.map_err(error_data)
+}
+
+/// The `_meta` of a message as it was sent. rmcp accepts repeated members.
+fn sent_meta(message: &Message<'_>) -> Result<RequestMeta, RpcError> {
+    let meta = match message {
+        Message::Call(call) => RequestMeta::read(call.meta),
+        Message::Request(request) => request.meta().ok().and_then(RequestMeta::read),
+        _ => None,
+    };
+    meta.ok_or_else(|| RpcError::new(-32602, REPEATED_MEMBER))
+}
+
+/// Turns a panic of a store or of a gate into an error, since the client would otherwise wait for an answer.
+async fn caught<T>(answer: impl Future<Output = Result<T, RpcError>>) -> Result<T, RpcError> {
+    AssertUnwindSafe(answer).catch_unwind().await.unwrap_or_else(|_| Err(panicked()))
 }
 
 /// The answer to a call that may run as a task of the extension.

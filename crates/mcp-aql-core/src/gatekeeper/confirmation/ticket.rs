@@ -33,7 +33,10 @@ pub(super) enum Proof<'a> {
         claim: TokenClaim,
     },
     /// The answer of the user, for which the call has waited.
-    Answer,
+    Answer {
+        /// The generation of confirmations in which the user was asked.
+        generation: u64,
+    },
     /// The approval of a person.
     Approval {
         /// The approvals.
@@ -57,7 +60,7 @@ impl<'a> ConfirmationTicket<'a> {
     async fn claim_again(&mut self) -> Result<(), OperationError> {
         let (gate, request, required) = (self.gate, self.request, &self.required);
         match &mut self.proof {
-            Proof::Answer => {}
+            Proof::Answer { .. } => {}
             Proof::Token { kind, token, claim } => {
                 let scope = required.scope(request, *kind);
                 *claim = gate.tokens.claim(request, token, scope).await?;
@@ -81,7 +84,7 @@ impl<'a> ConfirmationTicket<'a> {
     async fn finish(&self) {
         let (gate, request, required) = (self.gate, self.request, &self.required);
         let mut ids = match &self.proof {
-            Proof::Answer => AuditIds::default(),
+            Proof::Answer { .. } => AuditIds::default(),
             Proof::Token { claim, .. } => {
                 gate.tokens.audit_claimed(claim).await;
                 AuditIds { token: claim.confirmation_id(), ..AuditIds::default() }
@@ -97,7 +100,7 @@ impl<'a> ConfirmationTicket<'a> {
         }
         let audit = &gate.services.audit;
         let reason = match &self.proof {
-            Proof::Answer | Proof::Token { kind: TokenKind::Question, .. } => {
+            Proof::Answer { .. } | Proof::Token { kind: TokenKind::Question, .. } => {
                 ids.confirmation = Some(ConfirmedBy::User.has(ConfirmationStep::Approved));
                 Some("the user of the client has accepted")
             }
@@ -114,7 +117,13 @@ impl Ticket for ConfirmationTicket<'_> {
                 self.claim_again().await?;
             }
             Ok(match &self.proof {
-                Proof::Answer => Vec::new(),
+                // All confirmations were revoked while the other gates looked again.
+                Proof::Answer { generation }
+                    if *generation != self.gate.tokens.issuer().generation() =>
+                {
+                    return Err(self.gate.outdated(self.request).await);
+                }
+                Proof::Answer { .. } => Vec::new(),
                 Proof::Token { claim, .. } => vec![claim.change.clone()],
                 Proof::Approval { claim, .. } => vec![claim.change.clone()],
             })
@@ -122,7 +131,7 @@ impl Ticket for ConfirmationTicket<'_> {
     }
 
     fn has_waited(&self) -> bool {
-        matches!(self.proof, Proof::Answer)
+        matches!(self.proof, Proof::Answer { .. })
     }
 
     fn complete(&mut self) -> BoxFuture<'_, ()> {

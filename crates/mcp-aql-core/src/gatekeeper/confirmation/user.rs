@@ -115,12 +115,21 @@ impl ConfirmationGate {
             let preview = request.preview().await?;
             let is_same = preview.fingerprint() == required.preview.fingerprint();
             if is_same && generation == self.tokens.issuer().generation() {
-                return Ok(ConfirmationTicket::new(self, request, required, Proof::Answer));
+                return Ok(ConfirmationTicket::new(
+                    self,
+                    request,
+                    required,
+                    Proof::Answer { generation },
+                ));
             }
             required.preview = preview;
         }
-        let outcome = NotConfirmed::KeptChanging;
-        Err(self.not_confirmed(request, outcome, AuditIds::default()).await)
+        Err(self.outdated(request).await)
+    }
+
+    /// The error for a call whose acceptance is no longer valid.
+    pub(super) async fn outdated(&self, request: GateRequest<'_>) -> OperationError {
+        self.not_confirmed(request, NotConfirmed::KeptChanging, AuditIds::default()).await
     }
 
     /// Asks the user once. Returns whether the user has accepted, or the error for a client that cannot ask or has given up.
