@@ -88,6 +88,8 @@ enum Answer {
     Action(ElicitationAction),
     /// Changes the notes and accepts.
     ChangeAndAccept,
+    /// Accepts after some time.
+    Slow,
     /// Does nothing until the question is withdrawn.
     Nothing,
     /// The client cannot ask.
@@ -136,6 +138,10 @@ impl ClientHandler for User {
                 self.withdrawn.send_modify(|count| *count += 1);
                 Ok(ElicitResult::new(ElicitationAction::Accept))
             }
+            Answer::Slow => {
+                tokio::time::sleep(Duration::from_millis(1_500)).await;
+                Ok(ElicitResult::new(ElicitationAction::Accept))
+            }
             Answer::Fail => Err(ErrorData::internal_error("no user", None)),
         }
     }
@@ -158,9 +164,22 @@ async fn connect(way: Way, can_be_asked: bool, answers: Vec<Answer>) -> Connecte
 }
 
 async fn connect_to(
-    (http, modern): Way,
+    way: Way,
     can_be_asked: bool,
     answers: Vec<Answer>,
+    configure: impl FnOnce(AdapterBuilder) -> AdapterBuilder,
+) -> Connected {
+    open(way, (can_be_asked, answers), HttpOptions::new(), configure).await
+}
+
+async fn connect_with(way: Way, answers: Vec<Answer>, options: HttpOptions) -> Connected {
+    open(way, (true, answers), options, |builder| builder).await
+}
+
+async fn open(
+    (http, modern): Way,
+    (can_be_asked, answers): (bool, Vec<Answer>),
+    options: HttpOptions,
     configure: impl FnOnce(AdapterBuilder) -> AdapterBuilder,
 ) -> Connected {
     let notes = Notes(Arc::new(Mutex::new(vec![1, 2, 3])));
@@ -182,7 +201,7 @@ async fn connect_to(
             let url = format!("http://{}/mcp", listener.local_addr().unwrap());
             tokio::spawn(async move {
                 let stopped = async { stopped.await.unwrap_or_default() };
-                adapter.serve_listener(listener, HttpOptions::default(), stopped).await.unwrap();
+                adapter.serve_listener(listener, options, stopped).await.unwrap();
             });
             let transport = StreamableHttpClientTransport::from_uri(url);
             user.clone().serve_with_lifecycle(transport, lifecycle).await.unwrap()
@@ -315,6 +334,15 @@ async fn a_question_without_an_answer_is_withdrawn() {
         assert_eq!(client.left().len(), 3);
         assert_eq!(client.call("delete_note", json!({ "note_id": 2 })).await["data"], 2);
     }
+}
+
+#[tokio::test]
+async fn a_session_does_not_end_while_its_user_decides() {
+    // REQ-SES-02
+    let options = HttpOptions::new().session_timeout(Duration::from_millis(300));
+    let client = connect_with((true, false), vec![Answer::Slow, ACCEPT], options).await;
+    assert_eq!(client.call("delete_note", json!({ "note_id": 2 })).await["data"], 2);
+    assert_eq!(client.call("delete_note", json!({ "note_id": 1 })).await["data"], 1);
 }
 
 #[tokio::test]

@@ -47,12 +47,14 @@ struct TokenTable {
 
 /// The settings of authentication that the configuration file of an adapter has.
 pub(crate) struct Configured {
-    pub(crate) authenticator: Arc<dyn Authenticator>,
+    /// The authenticator, unless the program has one.
+    pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
     pub(crate) resource: Option<String>,
 }
 
-/// Reads the table `auth` of the configuration file, if there is one.
-pub(crate) fn configured(adapter: &Adapter) -> Result<Option<Configured>> {
+/// Reads the table `auth` of the configuration file, if there is one. A program with an authenticator only takes the URL
+/// of the endpoint from it.
+pub(crate) fn configured(adapter: &Adapter, has_authenticator: bool) -> Result<Option<Configured>> {
     let Some(table) = &adapter.settings().auth else { return Ok(None) };
     let fault =
         |problem: String| Error::Usage(format!("the table `auth` of the configuration: {problem}"));
@@ -61,6 +63,9 @@ pub(crate) fn configured(adapter: &Adapter) -> Result<Option<Configured>> {
         return Err(fault(format!(
             "`resource` is '{url}', which is not a URL with http:// or https://"
         )));
+    }
+    if has_authenticator {
+        return Ok(Some(Configured { authenticator: None, resource: table.resource }));
     }
     let authenticator: Arc<dyn Authenticator> = match (table.jwt, table.tokens) {
         (Some(jwt), tokens) if tokens.is_empty() => jwt_authenticator(jwt)?,
@@ -75,7 +80,7 @@ pub(crate) fn configured(adapter: &Adapter) -> Result<Option<Configured>> {
             ));
         }
     };
-    Ok(Some(Configured { authenticator, resource: table.resource }))
+    Ok(Some(Configured { authenticator: Some(authenticator), resource: table.resource }))
 }
 
 fn static_tokens(tables: Vec<TokenTable>) -> Result<StaticTokens> {

@@ -165,15 +165,15 @@ impl HttpOptions {
         self
     }
 
-    /// Sets the authenticator of the adapter's configuration file, if it has one and these options have none.
+    /// Sets the authenticator and the [resource](Self::resource) of the adapter's configuration file, as far as these
+    /// options have none.
     ///
     /// # Errors
     /// [`Error::Usage`] if the table `auth` of the file is invalid.
     pub fn configured(mut self, adapter: &Adapter) -> Result<Self> {
-        if self.authenticator.is_none()
-            && let Some(Configured { authenticator, resource }) = configured(adapter)?
-        {
-            self.authenticator = Some(Shared(authenticator));
+        let configured = configured(adapter, self.authenticator.is_some())?;
+        if let Some(Configured { authenticator, resource }) = configured {
+            self.authenticator = self.authenticator.or(authenticator.map(Shared));
             self.resource = self.resource.or(resource);
         }
         Ok(self)

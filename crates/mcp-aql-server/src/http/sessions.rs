@@ -19,6 +19,7 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
 };
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::current_request::{self, SessionProblem, notice};
 use super::long_id;
@@ -119,6 +120,12 @@ fn is_answer(event: &ServerSseMessage) -> bool {
     matches!(event.message.as_deref(), Some(JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)))
 }
 
+/// A message without effect, which shows that the session is in use.
+fn in_use() -> ClientJsonRpcMessage {
+    let nothing = CustomNotification::new("notifications/mcp_aql/in_use", None);
+    JsonRpcMessage::notification(ClientNotification::CustomNotification(nothing))
+}
+
 /// Removes answers from the events that belong to no request. rmcp puts an answer there if its
 /// request is cancelled at the same moment, which MCP does not allow.
 fn without_answers(
@@ -206,6 +213,23 @@ impl Sessions {
         }
     }
 
+    /// Keeps a session from expiring while a request is answered by rmcp, until the guard is dropped. The answer may
+    /// depend on a user who takes time, or on the end of an execution.
+    async fn keep_until_dropped(&self, id: &SessionId) -> Option<DropGuard> {
+        let handle = self.inner.sessions.read().await.get(id).cloned()?;
+        let interval = self.keep_alive_interval.max(Duration::from_millis(1));
+        let answered = CancellationToken::new();
+        let guard = answered.clone().drop_guard();
+        tokio::spawn(async move {
+            while answered.run_until_cancelled(tokio::time::sleep(interval)).await.is_some() {
+                if handle.push_message(in_use(), None).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Some(guard)
+    }
+
     /// Sends rmcp a message without effect, since it measures inactivity by the last message that
     /// it received.
     async fn keep(&self, session: &OpenSession) {
@@ -216,9 +240,7 @@ impl Sessions {
             }
             *kept_alive_at = Instant::now();
         }
-        let nothing = CustomNotification::new("notifications/mcp_aql/in_use", None);
-        let nothing = ClientNotification::CustomNotification(nothing);
-        let sent = self.inner.accept_message(&session.id, JsonRpcMessage::notification(nothing));
+        let sent = self.inner.accept_message(&session.id, in_use());
         if let Err(error) = sent.await {
             tracing::debug!(%error, "the session has ended");
         }
@@ -300,7 +322,9 @@ impl SessionManager for Sessions {
             }
             _ => None,
         };
+        let in_use = self.keep_until_dropped(id).await;
         let events = self.inner.create_stream(id, message).await?.map(move |mut event| {
+            let _ = &in_use;
             if let Some((_running, id)) = &request {
                 identify(&mut event, id);
             }
