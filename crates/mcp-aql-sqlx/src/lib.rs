@@ -18,9 +18,22 @@
 //! sqlx = { version = "0.9", default-features = false, features = ["runtime-tokio"] }
 //! ```
 //!
-//! One binary can contain only one version of SQLite, and sqlx 0.9 asks for another one than rusqlite 0.41. Therefore
-//! the feature `sqlite` of this crate cannot be used together with the features `rusqlite`, `sqlite`, `safety` and
-//! `console` of mcp-aql. sqlx 0.9 needs Rust 1.94.
+//! sqlx 0.9 needs Rust 1.94.
+//!
+//! # Beside rusqlite
+//!
+//! The features `rusqlite`, `sqlite`, `safety` and `console` of mcp-aql use SQLite through rusqlite, also in the same
+//! program:
+//!
+//! ```toml
+//! [dependencies]
+//! mcp-aql = { version = "0.1", features = ["sql", "sqlite"] }
+//! mcp-aql-sqlx = { version = "0.1", features = ["sqlite"] }
+//! sqlx = { version = "0.9", default-features = false, features = ["runtime-tokio"] }
+//! ```
+//!
+//! One binary can contain only one version of SQLite. mcp-aql accepts several versions of rusqlite, and cargo chooses
+//! 0.39, whose SQLite sqlx 0.9 accepts as well. A program that names rusqlite itself must name this version too.
 
 #![forbid(unsafe_code)]
 

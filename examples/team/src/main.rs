@@ -1,0 +1,177 @@
+//! The tickets of several teams, over HTTP: `cargo run`. `README.md` shows how to call it.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `model.rs` | projects and tickets |
+//! | `tenant.rs` | the rules that keep tenants apart |
+//! | `operations.rs` | operations beside the ready ones |
+//! | `database.rs` | the pools of sqlx |
+//! | `issuer.rs` | tokens for development |
+
+mod database;
+mod issuer;
+mod model;
+mod operations;
+mod tenant;
+
+use std::error::Error;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use issuer::Issuer;
+use mcp_aql::audit::trace_layer;
+use mcp_aql::auth::Access;
+use mcp_aql::prelude::*;
+use mcp_aql::query::sql::SqlTable;
+use mcp_aql::resource::{Database, SqlStore};
+use mcp_aql::store::{PostgresStore, SqliteStore, Store};
+use mcp_aql::{Adapter, HttpOptions};
+use mcp_aql_sqlx::{SqlxPostgres, SqlxSqlite};
+use model::{Project, Ticket};
+use operations::TeamOperations;
+use tenant::TenantRules;
+use tokio::process::Child;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+/// The scopes of a member of the team. Each operation needs the one of its category, and a cleanup its own.
+const ALL_SCOPES: &str = "team:read team:create team:update team:delete team:execute team:cleanup";
+
+/// The address to listen on.
+const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787);
+
+/// The tickets of several teams.
+#[derive(Debug, Parser)]
+#[command(name = "team", version)]
+struct Arguments {
+    /// Folder of the keys, and of the files of SQLite
+    #[arg(long, default_value = "team-data", global = true)]
+    data: PathBuf,
+    /// URL of a PostgreSQL database, in place of files of SQLite
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true, global = true)]
+    database_url: Option<String>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve over HTTP; this is also done without a command
+    Serve(ServeArguments),
+    /// Print a token for development
+    Token {
+        /// Tenant of the caller
+        #[arg(long, default_value = "acme")]
+        tenant: String,
+        /// Name of the caller
+        #[arg(long, default_value = "ada")]
+        subject: String,
+        /// Scopes of the caller, with spaces between them
+        #[arg(long, default_value = ALL_SCOPES)]
+        scope: String,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct ServeArguments {
+    /// Address to listen on
+    #[arg(long, default_value_t = DEFAULT_ADDRESS)]
+    listen: SocketAddr,
+    /// Number of processes, which listen on consecutive ports
+    #[arg(long, default_value_t = 1)]
+    processes: u8,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    // Spans of `tracing` in operations become part of the traces.
+    tracing_subscriber::registry().with(LevelFilter::INFO).with(log).with(trace_layer()).init();
+    let arguments = Arguments::parse();
+    let issuer = Issuer::open(&arguments.data)?;
+    match &arguments.command {
+        Some(Command::Token { tenant, subject, scope }) => {
+            println!("{}", issuer.token(tenant, subject, scope));
+            Ok(())
+        }
+        Some(Command::Serve(options)) => serve(&arguments, options, &issuer).await,
+        None => {
+            let token = issuer.token("acme", "ada", ALL_SCOPES);
+            println!(
+                "To call the service as Ada of the tenant Acme, in the folder of the example:\n"
+            );
+            println!("export TOKEN={token}");
+            println!("./call.py create create_project '{{\"name\":\"Website\"}}'\n");
+            serve(&arguments, &ServeArguments { listen: DEFAULT_ADDRESS, processes: 1 }, &issuer)
+                .await
+        }
+    }
+}
+
+/// Serves until the process is stopped.
+async fn serve(
+    arguments: &Arguments,
+    options: &ServeArguments,
+    issuer: &Issuer,
+) -> Result<(), Box<dyn Error>> {
+    let adapter = open(arguments).await?;
+    let _others = start_others(arguments, options)?;
+    let http = HttpOptions::new().authenticator(issuer.authenticator());
+    Ok(adapter.serve_http(options.listen, http).await?)
+}
+
+/// Starts the other processes on the following ports. They end with the returned values.
+fn start_others(arguments: &Arguments, options: &ServeArguments) -> std::io::Result<Vec<Child>> {
+    let start = |number: u8| {
+        let port = options.listen.port().checked_add(number.into());
+        let port =
+            port.ok_or_else(|| std::io::Error::other("no port is left: listen on a lower one"))?;
+        let listen = SocketAddr::new(options.listen.ip(), port).to_string();
+        let mut command = tokio::process::Command::new(std::env::current_exe()?);
+        command.arg("--data").arg(&arguments.data).args(["serve", "--listen", &listen]);
+        // Not as an argument, which other users of the machine can see.
+        command.envs(arguments.database_url.iter().map(|url| ("DATABASE_URL", url)));
+        command.kill_on_drop(true).spawn()
+    };
+    (1..options.processes).map(start).collect()
+}
+
+/// Opens the database, and the state of the adapter beside it.
+async fn open(arguments: &Arguments) -> Result<Adapter, Box<dyn Error>> {
+    if let Some(url) = &arguments.database_url {
+        let state = PostgresStore::connect(url)?.schema("team_state");
+        adapter(SqlxPostgres::new(database::postgres(url).await?), state).await
+    } else {
+        let state = SqliteStore::open(arguments.data.join("state.db"));
+        let pool = database::sqlite(&arguments.data.join("team.db")).await?;
+        adapter(SqlxSqlite::new(pool), state).await
+    }
+}
+
+async fn adapter<D: Database + Clone>(
+    database: D,
+    state: impl Store,
+) -> Result<Adapter, Box<dyn Error>> {
+    let projects =
+        SqlTable::<Project>::new(D::DIALECT, "project").search_column("name", "name_words");
+    let tickets =
+        SqlTable::<Ticket>::new(D::DIALECT, "ticket").search_column("title", "title_words");
+    let resources = (
+        SqlStore::new(projects, database.clone()).with_rules(TenantRules::new()),
+        SqlStore::new(tickets, database.clone()).with_rules(TenantRules::new()),
+    );
+    let adapter = Adapter::builder("team")
+        .version(env!("CARGO_PKG_VERSION"))
+        .cursor_key(database::cursor_key(&database).await?)
+        .resources(resources)
+        .operations(TeamOperations { database })
+        .access(Access::new().require_principal(true))
+        .time_limit(Duration::from_secs(10))
+        .store(state)
+        .opentelemetry_from_env()
+        .build()?;
+    Ok(adapter)
+}

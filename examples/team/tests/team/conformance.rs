@@ -1,0 +1,52 @@
+//! The conformance runner, as two callers at once.
+
+use std::path::Path;
+
+use mcp_aql_conformance::config::File;
+use mcp_aql_conformance::{Mode, PerMode, Runner, Settings, UrlTarget};
+use serde_json::json;
+
+use crate::service::{ALL_SCOPES, Caller, Data};
+
+/// The data that the runner looks at.
+async fn fill(caller: &Caller) {
+    for name in ["Website", "Web shop", "App"] {
+        let project = caller.data("create_project", json!({ "name": name })).await;
+        let project = &project["project"]["project_id"];
+        for (title, status, priority) in [("Crash", "open", 1), ("Crash again", "done", 2)] {
+            let ticket = json!({
+                "project_id": project, "title": title, "status": status, "priority": priority,
+            });
+            caller.data("create_ticket", ticket).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_caller_finds_level_2() {
+    let data = match Data::in_postgres().await {
+        Some(data) => data,
+        None => Data::in_sqlite(),
+    };
+    let semantic = data.start().await;
+    let single = data.start_with(&[("MCP_AQL_ENDPOINT_MODE", "single")]).await;
+    let callers = [("acme", "ada"), ("globex", "bob")].map(|(tenant, subject)| {
+        let token = data.token(tenant, subject, ALL_SCOPES);
+        let (semantic, single) = (&semantic, &single);
+        async move {
+            fill(&semantic.caller(&token)).await;
+            let target = |url| {
+                let bearer = format!("Bearer {token}");
+                UrlTarget::new(url).unwrap().header("Authorization", &bearer).unwrap()
+            };
+            let target =
+                PerMode::new(target(&semantic.url())).with(Mode::Single, target(&single.url()));
+            let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance.toml");
+            let settings =
+                Settings::default().level(2).allow_all().file(File::load(&file).unwrap());
+            let report = Runner::new(target, settings).run().await;
+            assert_eq!(report.conformance_level, 2, "{subject}: {:#?}", report.obstacles);
+        }
+    });
+    futures_util::future::join_all(callers).await;
+}

@@ -1,0 +1,13 @@
+//! The service as callers see it: isolation of tenants, scopes, conformance, and the loss of a process.
+//!
+//! PostgreSQL is included if a server is given: `../../scripts/postgres.sh cargo test`.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)]
+
+mod conformance;
+mod crash;
+mod elicitation;
+mod scopes;
+mod service;
+mod telemetry;
+mod tenants;
