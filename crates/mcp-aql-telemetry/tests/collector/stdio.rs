@@ -244,15 +244,20 @@ async fn values_secrets_and_texts_of_callers_are_not_exported() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_sends_its_spans_before_it_exits() {
-    let (collector, address) = Collector::start().await;
-    let mut call = command(address);
-    // The command ends the process with this code.
-    let output = call.args(["call", "get_item"]).output().await.unwrap();
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let (spans, _) = collector.spans();
-    let span = only(&spans, "execute_tool get_item", ("error.type", "VALIDATION_MISSING_PARAM"));
-    assert_eq!(span.kind, SpanKind::Internal as i32);
-    assert_eq!(collector.count("mcp_aql.calls", &[("gen_ai.tool.name", "get_item")]), 1);
+    for (arguments, operation) in [
+        (&["call", "get_item"][..], "get_item"),
+        (&["introspect", "operations", "unknown_operation"], "introspect"),
+    ] {
+        let (collector, address) = Collector::start().await;
+        // The command ends the process with this code.
+        let output = command(address).args(arguments).output().await.unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let (spans, _) = collector.spans();
+        let name = format!("execute_tool {operation}");
+        let span = only(&spans, &name, ("gen_ai.tool.name", operation));
+        assert_eq!(span.kind, SpanKind::Internal as i32);
+        assert_eq!(collector.count("mcp_aql.calls", &[("gen_ai.tool.name", operation)]), 1);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
