@@ -43,7 +43,7 @@ except urllib.error.HTTPError as error:
     answer = error.read()
     if error.code != 403:
         sys.exit(f"{error}: {answer.decode()}")
-# A reply that takes longer than two seconds is a stream of events.
+# Many replies are streams of events.
 lines = answer.decode().splitlines()
 answer = next((line.removeprefix("data: ") for line in lines if line.startswith("data: {")), answer)
 reply = json.loads(answer)["result"]["content"][0]["text"]
