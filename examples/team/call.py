@@ -43,5 +43,8 @@ except urllib.error.HTTPError as error:
     answer = error.read()
     if error.code != 403:
         sys.exit(f"{error}: {answer.decode()}")
+# Many replies are streams of events.
+lines = answer.decode().splitlines()
+answer = next((line.removeprefix("data: ") for line in lines if line.startswith("data: {")), answer)
 reply = json.loads(answer)["result"]["content"][0]["text"]
 print(json.dumps(json.loads(reply), indent=2, ensure_ascii=False))

@@ -83,6 +83,55 @@ struct ServeArguments {
     /// Number of processes, which listen on consecutive ports
     #[arg(long, default_value_t = 1)]
     processes: u8,
+    /// Also accept requests with this `Host` header, such as those of a proxy; may be repeated
+    #[arg(long, value_name = "HOST")]
+    allow_host: Vec<String>,
+    /// URL of the endpoint as clients write it, if it differs from the address
+    #[arg(long, value_name = "URL")]
+    resource: Option<String>,
+    /// Listen on an address that other machines can reach
+    #[arg(long)]
+    allow_remote: bool,
+}
+
+impl Default for ServeArguments {
+    fn default() -> Self {
+        Self {
+            listen: DEFAULT_ADDRESS,
+            processes: 1,
+            allow_host: Vec::new(),
+            resource: None,
+            allow_remote: false,
+        }
+    }
+}
+
+impl ServeArguments {
+    /// Returns the options of the server, without the authenticator.
+    fn http_options(&self) -> HttpOptions {
+        let mut options = HttpOptions::new().allow_remote(self.allow_remote);
+        for host in &self.allow_host {
+            options = options.allow_host(host);
+        }
+        match &self.resource {
+            Some(url) => options.resource(url),
+            None => options,
+        }
+    }
+
+    /// Passes the options to another process that listens on `listen`.
+    fn pass_to(&self, command: &mut tokio::process::Command, listen: SocketAddr) {
+        command.args(["serve", "--listen", &listen.to_string()]);
+        for host in &self.allow_host {
+            command.args(["--allow-host", host]);
+        }
+        if let Some(url) = &self.resource {
+            command.args(["--resource", url]);
+        }
+        if self.allow_remote {
+            command.arg("--allow-remote");
+        }
+    }
 }
 
 #[tokio::main]
@@ -105,8 +154,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             );
             println!("export TOKEN={token}");
             println!("./call.py create create_project '{{\"name\":\"Website\"}}'\n");
-            serve(&arguments, &ServeArguments { listen: DEFAULT_ADDRESS, processes: 1 }, &issuer)
-                .await
+            serve(&arguments, &ServeArguments::default(), &issuer).await
         }
     }
 }
@@ -119,7 +167,7 @@ async fn serve(
 ) -> Result<(), Box<dyn Error>> {
     let adapter = open(arguments).await?;
     let _others = start_others(arguments, options)?;
-    let http = HttpOptions::new().authenticator(issuer.authenticator());
+    let http = options.http_options().authenticator(issuer.authenticator());
     Ok(adapter.serve_http(options.listen, http).await?)
 }
 
@@ -129,9 +177,10 @@ fn start_others(arguments: &Arguments, options: &ServeArguments) -> std::io::Res
         let port = options.listen.port().checked_add(number.into());
         let port =
             port.ok_or_else(|| std::io::Error::other("no port is left: listen on a lower one"))?;
-        let listen = SocketAddr::new(options.listen.ip(), port).to_string();
+        let listen = SocketAddr::new(options.listen.ip(), port);
         let mut command = tokio::process::Command::new(std::env::current_exe()?);
-        command.arg("--data").arg(&arguments.data).args(["serve", "--listen", &listen]);
+        command.arg("--data").arg(&arguments.data);
+        options.pass_to(&mut command, listen);
         // Not as an argument, which other users of the machine can see.
         command.envs(arguments.database_url.iter().map(|url| ("DATABASE_URL", url)));
         command.kill_on_drop(true).spawn()

@@ -41,7 +41,7 @@ const GET: OperationSpec =
 const LIST: OperationSpec = OperationSpec::new(
     "list_executions",
     SemanticCategory::Read,
-    "List the executions begun in this session, the newest first.",
+    "List the caller's executions, the newest first.",
 )
 .parameters(&[
     ParameterEntry::One(
