@@ -299,7 +299,7 @@ async fn a_client_without_elicitation_gets_a_token() {
         let token = &refused["error"]["details"]["confirmation_token"];
         let confirmed = json!({ "note_id": 2, "_confirmation": token });
         assert_eq!(client.call("delete_note", confirmed).await["data"], 2, "{way:?}");
-        // An operator may prefer tokens, and nobody waits for the end of a cooldown.
+        // An operator may prefer tokens, and no client waits for the end of a cooldown.
         let client = connect_to(way, true, Vec::new(), |builder| builder.elicitation(false)).await;
         let refused = client.call("delete_note", json!({ "note_id": 2 })).await;
         assert!(refused["error"]["details"]["confirmation_token"].is_string(), "{refused}");

@@ -48,7 +48,7 @@ pub trait AuditObserver: Send + Sync + 'static {
     fn observe(&self, entry: &AuditEntry<'_>);
 }
 
-/// What became of a confirmation.
+/// A step of a confirmation, and who confirms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Confirmation {
     /// The step of the confirmation.

@@ -64,7 +64,7 @@ pub trait AskUser: Send + Sync + 'static {
     fn ask(&self, question: String) -> BoxFuture<'_, Option<UserAnswer>>;
 }
 
-/// What a user has answered.
+/// The answer of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserAnswer {
     /// The user agrees to the call.

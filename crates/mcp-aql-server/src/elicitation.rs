@@ -16,6 +16,9 @@ const FIRST_VERSION: &str = "2025-06-18";
 /// The name of the question among the requests for input.
 const QUESTION: &str = "confirmation";
 
+/// The reason with which the server withdraws a question.
+pub(super) const WITHDRAWN: &str = "no answer is needed any more";
+
 /// Whether a client with these capabilities shows forms to its user. The capability without members stands for forms.
 fn shows_forms(capabilities: &Map<String, Value>) -> bool {
     let elicitation = capabilities.get("elicitation").and_then(Value::as_object);

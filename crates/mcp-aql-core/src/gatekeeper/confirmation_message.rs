@@ -11,7 +11,7 @@ use crate::shape::Shapes;
 const MAX_VALUE_CHARS: usize = 200;
 /// Stands for a field of `input` that the caller has not sent.
 const UNCHANGED: &str = "[unchanged]";
-/// What a message shows for an argument that was not sent, or is null.
+/// Stands for an argument that was not sent, or is null.
 const NONE: &str = "none";
 /// Stands for a field of `input` that the call removes.
 const REMOVED: &str = "null";

@@ -105,7 +105,7 @@ impl TokenIssuer {
         validity: Validity,
     ) -> Result<IssuedToken, OperationError> {
         let now = self.services.time.now();
-        self.with(context, |account| count(&account.issued, self.per_minute, now, true))?;
+        self.count_issued(context, true)?;
         let session = context.session();
         // The process must not exit between the write of the token and its revocation.
         let _pending = session.map(|session| {
@@ -131,14 +131,17 @@ impl TokenIssuer {
         if needs_none {
             return self.may_fail(context);
         }
-        let now = self.services.time.now();
-        self.with(context, |account| count(&account.issued, self.per_minute, now, false))
+        self.count_issued(context, false)
     }
 
     /// Counts a question to the user of the caller, unless too many confirmations were requested.
     pub(super) fn count_question(&self, context: &Context) -> Result<(), OperationError> {
+        self.count_issued(context, true)
+    }
+
+    fn count_issued(&self, context: &Context, counted: bool) -> Result<(), OperationError> {
         let now = self.services.time.now();
-        self.with(context, |account| count(&account.issued, self.per_minute, now, true))
+        self.with(context, |account| count(&account.issued, self.per_minute, now, counted))
     }
 
     /// No longer counts a question that the client could not ask. A token is counted in its place.

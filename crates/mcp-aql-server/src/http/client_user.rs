@@ -12,7 +12,7 @@ use rmcp::model::{
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
 
 use crate::connection::Connection;
-use crate::elicitation::form;
+use crate::elicitation::{WITHDRAWN, form};
 
 /// The user of the client of a session.
 pub(super) struct ClientUser(Peer<RoleServer>);
@@ -69,8 +69,7 @@ impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         let peer = self.peer.clone();
-        let reason = "no answer is needed any more".to_owned();
-        let params = CancelledNotificationParam::new(Some(id), Some(reason));
+        let params = CancelledNotificationParam::new(Some(id), Some(WITHDRAWN.to_owned()));
         // Without a runtime the connection ends as well.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {

@@ -66,10 +66,11 @@ async fn answer_utility(
     let cancellation = Cancellation::default();
     let message = decode(&message);
     let meta = sent_meta(&message)?;
-    // A request about a task is not the call of a tool.
-    let tool = if let Message::Call(call) = &message { Some(&*call.name) } else { None };
-    let origin = take_origin(&mut extensions, context, tool.unwrap_or_default());
-    let origin = origin.filter(|_| tool.is_some());
+    let origin = match &message {
+        Message::Call(call) => take_origin(&mut extensions, context, &call.name),
+        // A request about a task is not the call of a tool.
+        _ => extensions.remove::<CallOrigin>().and(None),
+    };
     let elicitation = ClientUser::of(server.connection(), context);
     let scope = CallScope { extensions, origin, elicitation, ..cancellation.clone().into() };
     match message {

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::elicitation::{answer, form};
+use crate::elicitation::{WITHDRAWN, answer, form};
 use crate::wire::Outbox;
 
 /// The user of the client. Asks with `elicitation/create`.
@@ -79,7 +79,7 @@ struct OpenQuestion<'a> {
 impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         if lock(&self.user.open).remove(&self.id).is_some() {
-            let params = json!({ "requestId": self.id, "reason": "no answer is needed any more" });
+            let params = json!({ "requestId": self.id, "reason": WITHDRAWN });
             let method = "notifications/cancelled";
             self.user.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
         }

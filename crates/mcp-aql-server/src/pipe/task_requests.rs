@@ -1,6 +1,5 @@
 //! Calls that may run as tasks, and requests about tasks.
 
-use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use crate::rpc_error::RpcError;
 use crate::server::no_room;
 use crate::service::{ToolArguments, panicked};
 use crate::tasks::{TaskCall, TaskProtocol, TaskRequest};
-use crate::wire::{OtherRequest, ToolCall, canonical_id, respond_with, write_error};
+use crate::wire::{OtherRequest, ToolCall, respond_with, write_error};
 
 impl MessageReader {
     /// Returns the form in which a call may run as a task. Calls in a batch of JSON-RPC never do.
@@ -41,20 +40,15 @@ impl MessageReader {
         meta: RequestMeta,
         answers: &AnswerTarget,
     ) {
-        let Some(tool) = self.server.tools().index(&call.name) else {
-            let unknown = self.server.service().unknown_tool(&call.name);
-            return self.error(Some(call.id), &unknown, answers);
+        let cancellation = Cancellation::default();
+        let modern = protocol == TaskProtocol::Extension;
+        let (tool, scope) = match self.begin_call(call, &meta, modern, &cancellation) {
+            Ok(begun) => begun,
+            Err(error) => return self.error(Some(call.id), &error, answers),
         };
         let (server, notifier) = (Arc::clone(&self.server), Arc::new(self.outbox.clone()));
         let [arguments, task]: [Option<Box<str>>; 2] =
             [call.arguments, call.task].map(|text| text.map(Box::from));
-        let elicitation = match self.elicitation(call, &meta, protocol == TaskProtocol::Extension) {
-            Ok(elicitation) => elicitation,
-            Err(error) => return self.error(Some(call.id), &error, answers),
-        };
-        let cancellation = Cancellation::default();
-        let scope = self.server.piped((call.id, &call.name), &cancellation, self.lifecycle.version);
-        let scope = CallScope { elicitation, ..scope };
         let answer = async move {
             let arguments = ToolArguments::read(arguments.as_deref(), server.limits());
             let (task, meta) = (task.as_deref(), &meta);
@@ -101,27 +95,18 @@ impl MessageReader {
         answer: impl Future<Output = Result<Vec<u8>, RpcError>> + Send + 'static,
         answers: &AnswerTarget,
     ) {
-        let id: Arc<str> = id.into();
-        let key = match canonical_id(&id) {
-            Cow::Borrowed(_) => Arc::clone(&id),
-            Cow::Owned(key) => key.into(),
-        };
-        let number = self.calls.begin(&key, cancellation);
-        let (expected, calls) = (self.outbox.expect_one(), Arc::clone(&self.calls));
-        let answers = answers.clone();
-        tokio::spawn(async move {
-            let answer = AssertUnwindSafe(answer).catch_unwind().await;
-            let answer = answer.unwrap_or_else(|_| Err(panicked()));
-            if !calls.end(&key, number) {
-                return;
-            }
-            let pushed = answers.push(expected, |line| match &answer {
-                Ok(result) => respond_with(line, &id, |line| line.extend_from_slice(result)),
-                Err(error) => write_error(line, Some(&id), error),
-            });
-            if let Err(error) = pushed {
-                tracing::debug!(%error, "an answer was not sent: the client is gone");
-            }
-        });
+        let answer = AssertUnwindSafe(answer)
+            .catch_unwind()
+            .map(|answer| answer.unwrap_or_else(|_| Err(panicked())));
+        self.spawn_request(
+            id.into(),
+            cancellation,
+            answers,
+            answer,
+            |line, id, answer| match answer {
+                Ok(result) => respond_with(line, id, |line| line.extend(result)),
+                Err(error) => write_error(line, Some(id), &error),
+            },
+        );
     }
 }

@@ -42,18 +42,12 @@ impl MessageReader {
         modern: bool,
         answers: &AnswerTarget,
     ) {
-        let Some(tool) = self.server.tools().index(&call.name) else {
-            let unknown = self.server.service().unknown_tool(&call.name);
-            return self.error(Some(call.id), &unknown, answers);
-        };
         let cancellation = self.unused_cancellation();
-        let elicitation = match self.elicitation(&call, &meta, modern) {
-            Ok(elicitation) => elicitation,
+        let (tool, scope) = match self.begin_call(&call, &meta, modern, &cancellation) {
+            Ok(begun) => begun,
             Err(error) => return self.error(Some(call.id), &error, answers),
         };
         let indexed = call.index.take().filter(|_| answers.room().is_none());
-        let scope = self.server.piped((call.id, &call.name), &cancellation, self.lifecycle.version);
-        let scope = CallScope { elicitation, ..scope };
         let mut work = match indexed.map(|index| SentArguments::Indexed(index).into()) {
             Some(arguments) if meta.progress_token(&arguments).is_none() => {
                 self.server.call(tool, arguments.for_quoted_reply(), &meta, scope)
@@ -88,17 +82,25 @@ impl MessageReader {
         self.spawn(call, answers);
     }
 
-    /// How the client's user can be asked about a call.
-    pub(super) fn elicitation(
+    /// Returns the tool of a call, and the scope in which it runs.
+    ///
+    /// # Errors
+    /// If there is no such tool, or if the client has sent malformed answers along.
+    pub(super) fn begin_call(
         &self,
         call: &ToolCall<'_>,
         meta: &RequestMeta,
         modern: bool,
-    ) -> Result<Option<Elicitation>, RpcError> {
-        if modern {
-            return elicitation::of_call(call, meta);
-        }
-        Ok(self.waiting_user())
+        cancellation: &Cancellation,
+    ) -> Result<(usize, CallScope), RpcError> {
+        let tool = self.server.tools().index(&call.name);
+        let tool = tool.ok_or_else(|| self.server.service().unknown_tool(&call.name))?;
+        let elicitation = match modern {
+            true => elicitation::of_call(call, meta)?,
+            false => self.waiting_user(),
+        };
+        let scope = self.server.piped((call.id, &call.name), cancellation, self.lifecycle.version);
+        Ok((tool, CallScope { elicitation, ..scope }))
     }
 
     /// The user of a client that has sent `initialize`, if the client shows questions.
@@ -139,35 +141,48 @@ impl MessageReader {
         work.into()
     }
 
-    /// Runs a call as a task, which the client can cancel.
+    /// Runs a call as a task of the runtime.
     fn spawn(&self, call: RunningCall, answers: &AnswerTarget) {
         let RunningCall { id, mut work, mut measured, cancellation, modern } = call;
+        let work = poll_fn(move |context| match measured.take() {
+            Some((pace, reading)) => {
+                let started = Instant::now();
+                let polled = work.poll_unpin(context);
+                pace.record(started.elapsed(), reading);
+                polled
+            }
+            None => work.poll_unpin(context),
+        });
+        let server = Arc::clone(&self.server);
+        self.spawn_request(id, cancellation, answers, work, move |line, id, answer| {
+            server.write_answer(line, id, &answer, modern);
+        });
+    }
+
+    /// Runs a request as a task of the runtime. Its answer is written when it is complete, unless the client cancels the
+    /// request.
+    pub(super) fn spawn_request<T: Send>(
+        &self,
+        id: Arc<str>,
+        cancellation: Cancellation,
+        answers: &AnswerTarget,
+        answer: impl Future<Output = T> + Send + 'static,
+        write: impl FnOnce(&mut Vec<u8>, &str, T) + Send + 'static,
+    ) {
         let key = match canonical_id(&id) {
             Cow::Borrowed(_) => Arc::clone(&id),
             Cow::Owned(key) => key.into(),
         };
-        let number = self.calls.begin(&key, cancellation.clone());
-        let expected = self.outbox.expect_one();
-        let (server, calls) = (Arc::clone(&self.server), Arc::clone(&self.calls));
+        let number = self.calls.begin(&key, cancellation);
+        let (expected, calls) = (self.outbox.expect_one(), Arc::clone(&self.calls));
         let answers = answers.clone();
         tokio::spawn(async move {
-            let work = poll_fn(|context| match measured.take() {
-                Some((pace, reading)) => {
-                    let started = Instant::now();
-                    let polled = work.poll_unpin(context);
-                    pace.record(started.elapsed(), reading);
-                    polled
-                }
-                None => work.poll_unpin(context),
-            });
-            let answer = work.await;
-            if calls.end(&key, number) {
-                let pushed = answers.push(expected, |line| {
-                    server.write_answer(line, &id, &answer, modern);
-                });
-                if let Err(error) = pushed {
-                    tracing::debug!(%error, "an answer was not sent: the client is gone");
-                }
+            let answer = answer.await;
+            if !calls.end(&key, number) {
+                return;
+            }
+            if let Err(error) = answers.push(expected, |line| write(line, &id, answer)) {
+                tracing::debug!(%error, "an answer was not sent: the client is gone");
             }
         });
     }
