@@ -1,13 +1,13 @@
 //! Authenticated callers: the scopes that they need, what they see, and values from their claims.
 
-use std::sync::{Arc, Mutex};
-
 use mcp_aql::auth::{Access, Principal};
 use mcp_aql::gatekeeper::Condition;
 use mcp_aql::prelude::*;
 use mcp_aql::query::CursorKey;
-use mcp_aql::{AdapterBuilder, BoxFuture, Policy};
+use mcp_aql::{AdapterBuilder, Policy};
 use serde_json::{Value, json};
+
+use crate::support::AuditLines;
 
 /// A sheet of paper.
 #[derive(serde::Serialize, schemars::JsonSchema)]
@@ -256,20 +256,11 @@ async fn policies_look_at_the_caller() {
     assert_eq!(call_as(&adapter, &north, "get_sheet", json!({})).await["sheet"]["text"], "Ship it");
 }
 
-struct Lines(Mutex<Vec<Value>>);
-
-impl mcp_aql::audit::AuditSink for Lines {
-    fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, std::io::Result<()>> {
-        self.0.lock().unwrap().push(serde_json::from_str(line).unwrap());
-        Box::pin(async { Ok(()) })
-    }
-}
-
 #[tokio::test]
 async fn the_audit_log_names_the_principal() {
     // REQ-GATE-09
-    let lines = Arc::new(Lines(Mutex::default()));
-    let adapter = papers().audit_sink(Arc::clone(&lines)).build().unwrap();
+    let lines = AuditLines::default();
+    let adapter = papers().audit_sink(lines.clone()).build().unwrap();
     let reader = ada(&["papers:read"]);
     call_as(&adapter, &reader, "get_sheet", json!({})).await;
     call_as(&adapter, &reader, "delete_sheet", json!({})).await;

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use mcp_aql::audit::AuditSink;
 use mcp_aql::auth::Principal;
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::prelude::*;
@@ -18,6 +17,8 @@ use mcp_aql::transport::{
 };
 use mcp_aql::{Adapter, AdapterBuilder, BoxFuture, Policy, Session, operations};
 use serde_json::{Value, json};
+
+use crate::support::AuditLines;
 
 /// What was deleted.
 #[derive(Clone, Default)]
@@ -62,26 +63,15 @@ impl AskUser for User {
     }
 }
 
-/// The lines of the audit log.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<Value>>>);
-
-impl AuditSink for Lines {
-    fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, std::io::Result<()>> {
-        self.0.lock().unwrap().push(serde_json::from_str(line).unwrap());
-        Box::pin(std::future::ready(Ok(())))
-    }
-}
-
 struct Fixture {
     adapter: Adapter,
     garden: Garden,
-    lines: Lines,
+    lines: AuditLines,
 }
 
 impl Fixture {
     fn new(configure: impl FnOnce(AdapterBuilder) -> AdapterBuilder) -> Self {
-        let (garden, lines) = (Garden::default(), Lines::default());
+        let (garden, lines) = (Garden::default(), AuditLines::default());
         let builder = Adapter::builder("garden").operations(garden.clone()).without_config();
         let adapter = configure(builder.audit_sink(lines.clone())).build().unwrap();
         Self { adapter, garden, lines }

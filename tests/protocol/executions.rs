@@ -1,10 +1,9 @@
 //! Background executions: their states and transitions, their visibility, and their end.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_aql::audit::AuditSink;
 use mcp_aql::prelude::*;
 use mcp_aql::store::MemoryStore;
 use mcp_aql::table::{
@@ -20,7 +19,7 @@ use mcp_aql::{
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::support::{entry_names, names};
+use crate::support::{AuditLines, entry_names, names};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -721,21 +720,10 @@ fn build_reports_impossible_configurations() {
     }
 }
 
-/// Records the lines of the audit log.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<Value>>>);
-
-impl AuditSink for Log {
-    fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, std::io::Result<()>> {
-        self.0.lock().unwrap().push(serde_json::from_str(line).unwrap());
-        Box::pin(std::future::ready(Ok(())))
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn the_audit_log_has_every_step() {
     // REQ-LIF-11
-    let log = Log::default();
+    let log = AuditLines::default();
     let adapter = builder(&Works::default()).audit_sink(log.clone()).build().unwrap();
     let secret = begin(&adapter, "execute_secret", json!({ "token": "open sesame" })).await;
     sleep(SECOND).await;

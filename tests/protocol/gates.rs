@@ -1,12 +1,10 @@
 //! Danger and trust levels, policies and confirmation tokens, also in batches.
 
-use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use mcp_aql::audit::AuditSink;
 use mcp_aql::gatekeeper::ByOperator as _;
 use mcp_aql::gatekeeper::Condition;
 use mcp_aql::operator::MemoryChannel;
@@ -27,7 +25,7 @@ use mcp_aql::{
 use serde_json::{Value, json};
 
 use crate::board::Account;
-use crate::support::{block_on, code, data, message};
+use crate::support::{AuditLines, block_on, code, data, message};
 
 /// Counts executed operations.
 #[derive(Clone, Default)]
@@ -98,22 +96,12 @@ struct Garden {
     adapter: Adapter,
     beds: Beds,
     clock: Arc<AtomicI64>,
-    audit: Arc<Lines>,
-}
-
-#[derive(Default)]
-struct Lines(Mutex<Vec<Value>>);
-
-impl AuditSink for Lines {
-    fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>> {
-        self.0.lock().unwrap().push(serde_json::from_str(line).unwrap());
-        Box::pin(std::future::ready(Ok(())))
-    }
+    audit: AuditLines,
 }
 
 impl Garden {
     fn new(with: impl FnOnce(AdapterBuilder) -> AdapterBuilder) -> Self {
-        let (beds, audit) = (Beds::default(), Arc::new(Lines::default()));
+        let (beds, audit) = (Beds::default(), AuditLines::default());
         let clock = Arc::new(AtomicI64::new(1_900_000_000));
         let seconds = Arc::clone(&clock);
         let time = TimeSource::new(move || {
@@ -122,7 +110,7 @@ impl Garden {
         let builder = Adapter::builder("garden")
             .operations(beds.clone())
             .time_source(time)
-            .audit_sink(Arc::clone(&audit))
+            .audit_sink(audit.clone())
             .without_config();
         Self { adapter: with(builder).build().unwrap(), beds, clock, audit }
     }

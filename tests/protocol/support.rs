@@ -1,12 +1,26 @@
 //! Helpers to call an adapter.
 
 use std::future::Future;
+use std::io;
+use std::sync::{Arc, Mutex};
 
+use mcp_aql::audit::AuditSink;
 use mcp_aql::transport::{CallScope, Endpoint};
-use mcp_aql::{Adapter, Session};
+use mcp_aql::{Adapter, BoxFuture, Session};
 use serde_json::{Value, json};
 
 use crate::shape;
+
+/// Keeps the lines of the audit log.
+#[derive(Clone, Default)]
+pub(crate) struct AuditLines(pub(crate) Arc<Mutex<Vec<Value>>>);
+
+impl AuditSink for AuditLines {
+    fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>> {
+        self.0.lock().unwrap().push(serde_json::from_str(line).unwrap());
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
 
 /// Runs a future to completion on this thread.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
