@@ -16,8 +16,8 @@ use mcp_aql::prelude::*;
 use mcp_aql::store::MemoryStore;
 use rmcp::ClientHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CancelTaskParams, ClientCapabilities, ClientConfig,
-    GetTaskParams, GetTaskResult, ProtocolVersion, TaskPayload, TaskStatus, UpdateTaskParams,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, ClientConfig, GetTaskParams,
+    GetTaskResult, ProtocolVersion, TaskPayload, TaskStatus, UpdateTaskParams,
 };
 use rmcp::service::{
     ClientLifecycleMode, ClientServiceExt as _, RoleClient, RunningService, ServiceError,
@@ -482,10 +482,11 @@ struct Modern(bool);
 impl ClientHandler for Modern {
     fn get_info(&self) -> ClientConfig {
         let mut config = ClientConfig::default();
-        config.capabilities = match self.0 {
-            true => ClientCapabilities::builder().enable_tasks().build(),
-            false => ClientCapabilities::default(),
-        };
+        if self.0 {
+            // The builder needs rmcp's feature `server`, which some sets of features do not enable.
+            config.capabilities =
+                serde_json::from_value(json!({ "extensions": { EXTENSION: {} } })).unwrap();
+        }
         config
     }
 }
