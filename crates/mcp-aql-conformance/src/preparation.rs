@@ -182,6 +182,13 @@ impl Run {
                 varied.insert(parameter.name.clone(), value);
                 continue;
             }
+            // Objects of a named type, as an example shows them: generated ones have no optional fields.
+            let shape = Shape::of(&self.adapter, parameter);
+            let shown = operation.examples_of(&parameter.name);
+            if let Some(object) = shown.filter(|it| it.is_object()).find(|it| shape.accepts(it)) {
+                varied.insert(parameter.name.clone(), object.clone());
+                continue;
+            }
             let is_bounded = ["enum", "maximum", "format"]
                 .iter()
                 .any(|member| parameter.member(member).is_some());
