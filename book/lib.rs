@@ -48,6 +48,7 @@ chapters! {
     observability: "src/observability.md",
     testing: "src/testing.md",
     conformance: "src/conformance.md",
+    other_languages: "src/other-languages.md",
     aggregator: "src/aggregator.md",
     macros: "src/macros.md",
     limits: "src/limits.md",
@@ -90,6 +91,20 @@ mod tests {
             let known = super::FILES.contains(&chapter.as_str())
                 || WITHOUT_SAMPLES.contains(&chapter.as_str());
             assert!(known, "{chapter} is not in `chapters!`, so nothing compiles its samples");
+        }
+    }
+
+    #[test]
+    fn the_readers_in_other_languages_are_the_code_that_is_tested() {
+        let chapter = include_str!("src/other-languages.md");
+        for (language, tested) in [
+            ("python", include_str!("../examples/other-languages/python/protocol.py")),
+            ("typescript", include_str!("../examples/other-languages/typescript/protocol.ts")),
+        ] {
+            let begin = format!("<!-- {language} -->\n```{language}\n");
+            let (_, rest) = chapter.split_once(&begin).unwrap();
+            let (shown, _) = rest.split_once("```\n").unwrap();
+            assert!(tested.contains(shown), "{language}: the chapter shows other code");
         }
     }
 

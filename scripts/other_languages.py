@@ -59,7 +59,7 @@ def problem(runner, language, command):
         return None
     for category in report.get("categories", []):
         for check in category["checks"]:
-            if check["verdict"] not in ("pass", "notApplicable"):
+            if check["verdict"] not in ("pass", "n/a"):
                 print(json.dumps(check, indent=2))
     return f"{language}: exit code {run.returncode}, {report.get('obstacles')}"
 
