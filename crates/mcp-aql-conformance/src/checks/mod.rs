@@ -186,11 +186,9 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
     .flatten()
 }
 
-/// Returns the checks of the requested level and categories.
+/// Returns the selected checks up to the requested level.
 pub(crate) fn selected(settings: &Settings) -> impl Iterator<Item = &'static Check> {
-    all().filter(|check| check.level <= settings.level).filter(|check| {
-        settings.categories.is_empty() || settings.categories.contains(check.category())
-    })
+    all().filter(|check| check.level <= settings.level && settings.selection.contains(check))
 }
 
 impl Check {
