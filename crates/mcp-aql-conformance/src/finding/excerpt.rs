@@ -14,7 +14,7 @@ const MAX_EXCERPT_TEXT_BYTES: usize = 240;
 /// The number of shown items of a list without differences.
 const MAX_ITEMS: usize = 2;
 /// The depth of an excerpt without differences.
-const MAX_DEPTH: usize = 3;
+const MAX_DEPTH: usize = 2;
 /// The maximum number of compared parts, so that searching in large replies takes bounded time.
 const MAX_COMPARED: usize = 20_000;
 
@@ -227,8 +227,11 @@ mod tests {
             expected: "no such member".to_owned(),
             received: Some(json!("op_7")),
         };
-        let mut finding =
-            Finding::shown("entry 7", received, "x", "y").with_differences(&part, vec![difference]);
+        let mut finding = Finding::shown("entry 7", received, "x", "y").with_differences(
+            &part,
+            vec![difference],
+            "",
+        );
         assert_eq!(finding.differences[0].path, "/data/operations/7/element_name");
         cut(&mut finding);
         assert_eq!(

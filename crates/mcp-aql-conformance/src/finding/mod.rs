@@ -19,6 +19,9 @@ const MAX_ELEMENTS: usize = 100;
 /// The maximum number of further subjects that a finding names; all are counted.
 const MAX_ALIKE: usize = 10;
 
+/// The expectation of a member that the form does not have.
+pub(crate) const NO_SUCH_MEMBER: &str = "no such member";
+
 /// A violation of a requirement. [`Report::checks`](crate::Report::checks) lists all findings. Cases of one
 /// check with the same cause are one finding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -111,8 +114,15 @@ impl Finding {
         Self { sent: exchange.sent(), ..Self::shown(subject, exchange.received(), expected, fix) }
     }
 
-    /// Adds the members in which a part of the received value differs. Their paths begin at that part.
-    pub(crate) fn with_differences(mut self, part: &Value, differences: Vec<Difference>) -> Self {
+    /// Adds the members in which a part of the received value differs. Their paths begin at that part. If the
+    /// expectation repeats them in brackets, the brackets are removed.
+    pub(crate) fn with_differences(
+        mut self,
+        part: &Value,
+        differences: Vec<Difference>,
+        description: &str,
+    ) -> Self {
+        self.expected = self.expected.replace(&format!(" ({description})"), "");
         let base = excerpt::pointer_to(part, &self.received).unwrap_or_default();
         self.differences = differences;
         for difference in &mut self.differences {

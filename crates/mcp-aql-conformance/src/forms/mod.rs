@@ -8,7 +8,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::cases::Cases;
-use crate::finding::{Difference, Finding};
+use crate::finding::{Difference, Finding, NO_SUCH_MEMBER};
 
 pub(crate) use self::introspection::{
     AGGREGATION_SUPPORT, BARE_FAILURE, COMPUTED_FIELDS, LIFECYCLE, LISTED_OPERATION, OPERATION,
@@ -102,7 +102,7 @@ impl Fault {
         Difference {
             path: self.path.clone(),
             expected: match self.kind {
-                FaultKind::Unexpected => "no such member".to_owned(),
+                FaultKind::Unexpected => NO_SUCH_MEMBER.to_owned(),
                 FaultKind::Missing | FaultKind::Other => self.expected.clone(),
             },
             received: match self.kind {
@@ -153,7 +153,9 @@ impl Form {
         let faults = self.faults(value);
         cases.expect(faults.is_empty(), || {
             let differences = faults.iter().take(MAX_FAULTS).map(|fault| fault.difference(value));
-            finding(describe_faults(&faults)).with_differences(value, differences.collect())
+            let description = describe_faults(&faults);
+            let finding = finding(description.clone());
+            finding.with_differences(value, differences.collect(), &description)
         })
     }
 

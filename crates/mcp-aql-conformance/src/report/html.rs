@@ -426,12 +426,10 @@ fn html_of_finding(cause: &Cause<'_>, out: &mut String) {
         }
         out.push_str("</dd>\n");
     }
-    let _ = write!(
-        out,
-        "<dt>expected</dt><dd>{}</dd>\n<dt>fix</dt><dd>{}</dd>\n",
-        prose(&finding.expected),
-        prose(&finding.fix),
-    );
+    if let Some(expected) = finding.expected_beside_differences() {
+        let _ = writeln!(out, "<dt>expected</dt><dd>{}</dd>", prose(expected));
+    }
+    let _ = writeln!(out, "<dt>fix</dt><dd>{}</dd>", prose(&finding.fix));
     if !finding.repeat.is_empty() {
         let repeat = line(&finding.repeat);
         let _ =

@@ -222,7 +222,9 @@ fn findings_text(check: &CheckReport) -> String {
         for difference in &finding.differences {
             let _ = writeln!(text, "differs: {}", difference.sentence());
         }
-        let _ = writeln!(text, "expected: {}", line(&finding.expected));
+        if let Some(expected) = finding.expected_beside_differences() {
+            let _ = writeln!(text, "expected: {}", line(expected));
+        }
         let _ = writeln!(text, "fix: {}", line(&finding.fix));
         if !finding.repeat.is_empty() {
             let _ = writeln!(text, "repeat: {}", line(&finding.repeat));

@@ -185,7 +185,9 @@ fn markdown_of_finding(cause: &Cause<'_>, out: &mut String) {
     for difference in &finding.differences {
         let _ = writeln!(out, "- differs: {}", prose(&difference.sentence()));
     }
-    let _ = writeln!(out, "- expected: {}", prose(&finding.expected));
+    if let Some(expected) = finding.expected_beside_differences() {
+        let _ = writeln!(out, "- expected: {}", prose(expected));
+    }
     let _ = writeln!(out, "- fix: {}", prose(&finding.fix));
     if !finding.repeat.is_empty() {
         let _ = writeln!(out, "- repeat: {}", code(&finding.repeat));

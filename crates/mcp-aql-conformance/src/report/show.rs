@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use super::value_text::{counted, line, shown};
+use super::value_text::{counted, line};
 use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
-use crate::finding::Difference;
+use crate::finding::{Difference, Finding, NO_SUCH_MEMBER};
 use crate::requirements::{RequirementSource, requirement};
 
-/// The maximum length of a value in a sentence, in bytes.
-const MAX_INLINE_BYTES: usize = 120;
+/// The maximum length of a value in a sentence, in characters.
+const MAX_INLINE_CHARS: usize = 120;
 
 /// The label of failed checks.
 pub(super) const FAILED: &str = "failed";
@@ -244,6 +244,14 @@ impl CheckReport {
     }
 }
 
+impl Finding {
+    /// The expected value, unless it only repeats the differences.
+    pub(super) fn expected_beside_differences(&self) -> Option<&str> {
+        let repeats = self.expected.starts_with("`/") || self.expected.starts_with("the value ");
+        (self.differences.is_empty() || !repeats).then_some(self.expected.as_str())
+    }
+}
+
 impl Difference {
     /// The difference in a sentence with code: "`/error` is missing; expected an object".
     pub(super) fn sentence(&self) -> String {
@@ -251,9 +259,14 @@ impl Difference {
         let path = if path.is_empty() { "the value".to_owned() } else { format!("`{path}`") };
         match &self.received {
             None => format!("{path} is missing; expected {expected}"),
+            Some(_) if expected == NO_SUCH_MEMBER => format!("{path} is not allowed here"),
             Some(received) => {
-                let received = line(&shown(received, MAX_INLINE_BYTES).text);
-                format!("{path}: expected {expected}; received {received}")
+                let received = received.to_string();
+                let mut shown: String = received.chars().take(MAX_INLINE_CHARS).collect();
+                if shown.len() < received.len() {
+                    shown.push('…');
+                }
+                format!("{path}: expected {expected}; received {}", line(&shown))
             }
         }
     }

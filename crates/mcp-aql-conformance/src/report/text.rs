@@ -235,7 +235,8 @@ fn text_of_finding(cause: &Cause<'_>, colors: &Colors, out: &mut String) {
     field("received", &value(&finding.received, colors), colors, out);
     let differences: Vec<_> = finding.differences.iter().map(Difference::sentence).collect();
     field("differs", &differences.join("\n"), colors, out);
-    field("expected", &line(&finding.expected), colors, out);
+    let expected = finding.expected_beside_differences().unwrap_or_default();
+    field("expected", &line(expected), colors, out);
     field("fix", &line(&finding.fix), colors, out);
     field("repeat", &line(&finding.repeat), colors, out);
 }

@@ -2,7 +2,7 @@
 
 use super::coverage::Coverage;
 use super::{Report, SCHEMA_VERSION};
-use crate::finding::{self, Difference, Finding};
+use crate::finding::{self, Difference, Finding, NO_SUCH_MEMBER};
 
 impl Report {
     /// Reads a report that was saved as JSON, also by earlier versions of the runner.
@@ -63,12 +63,18 @@ fn upgrade_expected(finding: &mut Finding) {
         let path = format!("/{path}");
         let received = finding.received.pointer(&path).cloned();
         let expected = match expected {
-            "a form without this member" => "no such member",
+            "a form without this member" => NO_SUCH_MEMBER,
             _ => expected.strip_prefix("is missing; ").unwrap_or(expected),
         };
         differences.push(Difference { path, expected: expected.to_owned(), received });
     }
-    let sentences: Vec<_> = differences.iter().map(Difference::sentence).collect();
+    let sentences =
+        differences.iter().map(|Difference { path, expected, received }| match received {
+            None => format!("`{path}` is missing; expected {expected}"),
+            Some(_) if expected == NO_SUCH_MEMBER => format!("`{path}` is not allowed here"),
+            Some(_) => format!("`{path}` must be {expected}"),
+        });
+    let sentences: Vec<_> = sentences.collect();
     finding.expected = match before.strip_suffix(" (") {
         Some(before) => before.to_owned(),
         None => sentences.join("; "),
