@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::call::Exchange;
 use crate::category::Category;
-pub(crate) use crate::finding::Finding;
+pub(crate) use crate::finding::{Finding, shorten};
 use crate::secrets::Secrets;
 use crate::sync::lock;
 
@@ -18,16 +18,6 @@ const MAX_TEXT_BYTES: usize = 500;
 const MAX_MESSAGE_BYTES: usize = 10_000;
 /// The maximum total length of one check's skip reasons, in bytes.
 const MAX_REASON_BYTES: usize = 64 << 10;
-
-/// Shortens a text of more than `longest` bytes to its beginning and its length.
-pub(crate) fn shorten(text: &mut String, longest: usize) {
-    let bytes = text.len();
-    if bytes > longest {
-        let mut start: String = text.chars().take(longest / 5).collect();
-        start.push_str(&format!("… ({bytes} bytes)"));
-        *text = start;
-    }
-}
 
 /// Masks the secrets in one of the runner's own messages and cuts its middle out if it is too long. The end
 /// stays because it may hold the suggestion.
@@ -96,8 +86,8 @@ impl Skip {
             Self::NotAllowed(category) => {
                 format!("{category} operations were not allowed: --allow {}", category.family())
             }
-            Self::NoFixture(what) => format!("nothing to test it with: {what}"),
-            Self::Scarce(what) => format!("too little to test it with: {what}"),
+            Self::NoFixture(what) => format!("no suitable value: {what}"),
+            Self::Scarce(what) => format!("too little data: {what}"),
             Self::NotOurs(operation) => format!(
                 "`{operation}` would act on data that the run did not create: name the data that it may \
                  change under [params.{operation}]"

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::category::{Category, Mode};
-use crate::report::SPEC_VERSIONS;
+use crate::requirements::SPEC_VERSIONS;
 use crate::selection::Selection;
 use crate::time_limits::TimeLimits;
 

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The versions of the protocol that the checks cover.
+pub const SPEC_VERSIONS: [&str; 1] = ["1.0.0-draft"];
+
 /// One line per requirement: the id, the rank, the file in the protocol's repository, the sections, and the
 /// anchor of the first section.
 const TABLE: &str = include_str!("requirements.tsv");

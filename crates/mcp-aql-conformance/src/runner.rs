@@ -122,16 +122,6 @@ impl Runner {
 
     /// Writes every message of the run as a line of JSON: `time`, `connection`, `mode`, `direction` and
     /// `message`. Secrets are masked. A failed write ends the trace, not the run.
-    ///
-    /// ```
-    /// use mcp_aql_conformance::{CommandTarget, Runner, Settings};
-    ///
-    /// # fn main() -> std::io::Result<()> {
-    /// let file = std::io::BufWriter::new(std::fs::File::create("/dev/null")?);
-    /// let target = CommandTarget::new("tasks", ["--db", "test.db"]);
-    /// let runner = Runner::new(target, Settings::default()).trace(file);
-    /// # Ok(()) }
-    /// ```
     #[must_use]
     pub fn trace(mut self, writer: impl std::io::Write + Send + 'static) -> Self {
         self.trace = Some(Arc::new(Trace::new(writer)));

@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Finding;
-use crate::cases::shorten;
+use super::{Finding, shorten};
 
 /// Values up to this length are shown as a whole, in bytes of JSON.
 const MAX_WHOLE_BYTES: usize = 300;

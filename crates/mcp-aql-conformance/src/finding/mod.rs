@@ -7,7 +7,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::call::Exchange;
-use crate::cases::shorten;
 use crate::secrets::Secrets;
 
 /// The maximum length of a reported text, in bytes.
@@ -187,6 +186,16 @@ pub(crate) fn merge(findings: impl IntoIterator<Item = Finding>) -> Vec<Finding>
         }
     }
     merged
+}
+
+/// Shortens a text of more than `longest` bytes to its beginning and its length.
+pub(crate) fn shorten(text: &mut String, longest: usize) {
+    let bytes = text.len();
+    if bytes > longest {
+        let mut start: String = text.chars().take(longest / 5).collect();
+        start.push_str(&format!("… ({bytes} bytes)"));
+        *text = start;
+    }
 }
 
 /// Shortens long texts, lists and objects. Checks of limits send very long ones.

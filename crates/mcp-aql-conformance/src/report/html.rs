@@ -3,17 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde_json::Value;
-
-use super::causes::{Cause, FoundCheck};
 use super::junit::Escaped;
 use super::show;
-use super::value_text::{counted, line, parts, shown};
+use super::value_text::{counted, line, parts};
 use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
 use crate::requirements::requirement;
 
-/// The maximum length of a shown value, in bytes.
-const MAX_VALUE_BYTES: usize = 6000;
 const STYLE: &str = include_str!("style.css");
 const VERDICTS: [Verdict; 6] = [
     Verdict::Fail,
@@ -184,70 +179,6 @@ impl Report {
         out.push_str("</section>\n");
     }
 
-    /// Renders the causes, each with an anchor.
-    fn html_of_causes(&self, out: &mut String) {
-        let found = self.found();
-        if found.is_empty() {
-            return;
-        }
-        let causes: usize = found.iter().map(|it| it.causes.len()).sum();
-        let _ = writeln!(
-            out,
-            "<section class=\"causes\" id=\"findings\">\n<h2>Findings <small>{}</small></h2>",
-            counted(causes, "cause")
-        );
-        for FoundCheck { check, causes, blocks } in &found {
-            let word = check.verdict.word();
-            let _ = write!(
-                out,
-                "<details class=\"check {word}\" open>\n<summary><span class=\"tag\">{}</span> \
-                 {} <span class=\"title\">{}</span></summary>\n<p class=\"source\">{}</p>\n\
-                 <p>{}</p>\n",
-                check.verdict.as_str(),
-                check_link(&check.id),
-                prose(&check.title),
-                sources(check),
-                check.tally(),
-            );
-            if !blocks.is_empty() {
-                out.push_str("<p>Could not be tested because of this: ");
-                html_list(blocks.iter().copied(), out);
-                out.push_str("</p>\n");
-            }
-            for cause in causes {
-                html_of_finding(cause, out);
-            }
-            if let Some(more) = check.unrecorded_note() {
-                let _ = writeln!(out, "<p class=\"more\">{}</p>", Escaped(&more));
-            }
-            out.push_str("</details>\n");
-        }
-        out.push_str("</section>\n");
-    }
-
-    fn html_of_accepted(&self, out: &mut String) {
-        let accepted = self.accepted();
-        if !accepted.is_empty() {
-            out.push_str("<section>\n<h2>Accepted by the baseline</h2>\n");
-            for FoundCheck { check, causes, .. } in &accepted {
-                for Cause { finding, .. } in causes {
-                    let why = finding.accepted.as_deref().unwrap_or_default();
-                    let _ = writeln!(
-                        out,
-                        "<p>{} {} <small>{}</small> {}</p>",
-                        check_link(&check.id),
-                        prose(&finding.subject),
-                        counted(finding.count, "case"),
-                        prose(why)
-                    );
-                }
-            }
-            out.push_str("</section>\n");
-        }
-        let gone = self.no_longer_found.iter().map(|it| format!("`{}` {}", it.check, it.subject));
-        html_lines("Accepted by the baseline, but no longer found", &gone.collect::<Vec<_>>(), out);
-    }
-
     fn html_of_summary(&self, out: &mut String) {
         if self.tested().is_empty() {
             return;
@@ -269,7 +200,7 @@ impl Report {
 }
 
 /// Renders a heading and lines, if there are any.
-fn html_lines(heading: &str, lines: &[String], out: &mut String) {
+pub(super) fn html_lines(heading: &str, lines: &[String], out: &mut String) {
     if lines.is_empty() {
         return;
     }
@@ -299,13 +230,13 @@ fn anchor(text: &str) -> String {
 }
 
 /// A link to the result of a check.
-fn check_link(id: &str) -> String {
+pub(super) fn check_link(id: &str) -> String {
     let id = line(id);
     format!("<a href=\"#check-{}\"><code>{}</code></a>", anchor(&id), Escaped(&id))
 }
 
 /// The requirements of a check as links to the protocol's text, its keyword and its level.
-fn sources(check: &CheckReport) -> String {
+pub(super) fn sources(check: &CheckReport) -> String {
     let requirements = check.requirements.iter().map(|id| match requirement(id) {
         Some(source) => format!(
             "<a href=\"{}\" rel=\"noreferrer\">{}</a> ({})",
@@ -331,7 +262,7 @@ const fn verdict_said(verdict: Verdict) -> &'static str {
     }
 }
 
-fn html_list<'a>(names: impl Iterator<Item = &'a str>, out: &mut String) {
+pub(super) fn html_list<'a>(names: impl Iterator<Item = &'a str>, out: &mut String) {
     for (at, name) in names.enumerate() {
         let comma = if at == 0 { "" } else { ", " };
         let _ = write!(out, "{comma}{}", check_link(name));
@@ -398,57 +329,8 @@ fn html_of_check(check: &CheckReport, numbers: &BTreeMap<&str, Vec<usize>>, out:
     out.push_str("</details>\n");
 }
 
-fn html_of_finding(cause: &Cause<'_>, out: &mut String) {
-    let Cause { number, finding, also } = cause;
-    let _ = write!(
-        out,
-        "<article id=\"finding-{number}\">\n<h3><a href=\"#finding-{number}\">{number}</a> \
-         {}<small>{}</small></h3>\n",
-        prose(&finding.subject),
-        Escaped(&finding.in_modes()),
-    );
-    if let Some(others) = finding.others() {
-        let _ = writeln!(out, "<p class=\"more\">{}</p>", prose(&others));
-    }
-    for (check, finding) in also {
-        let (link, cases) = (check_link(&check.id), counted(finding.count, "case"));
-        let _ = writeln!(out, "<p class=\"more\">also found by {link} ({cases})</p>");
-    }
-    out.push_str("<dl>\n");
-    if !finding.sent.is_null() {
-        html_of_value("sent", &finding.sent, out);
-    }
-    html_of_value("received", &finding.received, out);
-    if !finding.differences.is_empty() {
-        out.push_str("<dt>differs</dt><dd>");
-        for difference in &finding.differences {
-            let _ = write!(out, "<p>{}</p>", prose(&difference.sentence()));
-        }
-        out.push_str("</dd>\n");
-    }
-    if let Some(expected) = finding.expected_beside_differences() {
-        let _ = writeln!(out, "<dt>expected</dt><dd>{}</dd>", prose(expected));
-    }
-    let _ = writeln!(out, "<dt>fix</dt><dd>{}</dd>", prose(&finding.fix));
-    if !finding.repeat.is_empty() {
-        let repeat = line(&finding.repeat);
-        let _ =
-            writeln!(out, "<dt>repeat</dt><dd><pre tabindex=\"0\">{}</pre></dd>", Escaped(&repeat));
-    }
-    out.push_str("</dl>\n</article>\n");
-}
-
-fn html_of_value(name: &str, value: &Value, out: &mut String) {
-    let shown = shown(value, MAX_VALUE_BYTES);
-    let _ = write!(out, "<dt>{name}</dt><dd><pre tabindex=\"0\">{}</pre>", Escaped(&shown.text));
-    if let Some(note) = shown.note() {
-        let _ = write!(out, "<p class=\"more\">{}</p>", Escaped(&note));
-    }
-    out.push_str("</dd>\n");
-}
-
 /// Renders a sentence with code in it.
-fn prose(sentence: &str) -> String {
+pub(super) fn prose(sentence: &str) -> String {
     parts(sentence)
         .into_iter()
         .map(|(is_code, part)| match is_code {

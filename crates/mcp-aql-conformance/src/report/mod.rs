@@ -7,6 +7,7 @@ mod coverage;
 mod diff;
 mod exit_code;
 mod html;
+mod html_causes;
 mod judgement;
 mod junit;
 mod markdown;
@@ -31,15 +32,13 @@ pub use self::coverage::Coverage;
 pub use self::diff::{Diff, DiffEntry};
 use crate::category::Mode;
 use crate::finding::Finding;
+pub use crate::requirements::SPEC_VERSIONS;
 
 /// The version of the form of reports in JSON. Reports of earlier versions can still be read.
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// The JSON schema of reports of this version.
 pub const SCHEMA: &str = include_str!("../../report.schema.json");
-
-/// The versions of the protocol that the checks cover.
-pub const SPEC_VERSIONS: [&str; 1] = ["1.0.0-draft"];
 
 /// The verdict of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
