@@ -1,8 +1,11 @@
 //! Reports that earlier versions of the runner saved.
 
 use super::coverage::Coverage;
-use super::{Report, SCHEMA_VERSION};
+use super::{Report, SCHEMA_VERSION, show};
 use crate::finding::{self, Difference, Finding, NO_SUCH_MEMBER};
+
+/// The reason of a check without cases in schema version 1.
+const OLD_NO_CASE: &str = "nothing came up to test it with";
 
 impl Report {
     /// Reads a report that was saved as JSON, also by earlier versions of the runner.
@@ -39,6 +42,9 @@ impl Report {
                 finding
             });
             check.findings = finding::merge(findings);
+        }
+        for obstacle in &mut self.obstacles {
+            *obstacle = obstacle.replace(OLD_NO_CASE, show::NO_CASE);
         }
         self.coverage = Coverage::of_checks(self.checks());
         let mut words = self.target.split_whitespace().map(str::to_owned);

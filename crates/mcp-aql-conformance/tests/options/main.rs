@@ -236,10 +236,8 @@ fn baseline_accepts_findings() {
     let output = run(&[&["test"], &with[..]].concat(), &["bad-query"]);
     let said = text(&output.stdout);
     assert!(said.contains("Accepted by the baseline\n"), "{said}");
-    assert!(
-        said.contains("introspection.bad_query  introspect (2 cases): known since 2031"),
-        "{said}"
-    );
+    let accepted = said.lines().find(|line| line.starts_with("  introspection.bad_query  "));
+    assert!(accepted.is_some_and(|line| line.ends_with("(2 cases): known since 2031")), "{said}");
     // A further finding fails the run, and a fixed one is reported.
     let (code, _) = report(&with, &["bad-query", "entries"]);
     assert_eq!(code, 1);
