@@ -73,7 +73,11 @@ impl Exchange {
         let mut params = Value::Object(params);
         let answer = connection.request("tools/call", &params).await;
         let arguments = params.get_mut(ARGUMENTS).map(Value::take).unwrap_or_default();
-        Self { tool: tool.to_owned(), arguments, reply: Reply::from(answer) }
+        let exchange = Self { tool: tool.to_owned(), arguments, reply: Reply::from(answer) };
+        if exchange.succeeded() {
+            connection.note_call(exchange.operation());
+        }
+        exchange
     }
 
     /// Drops the raw result if the parsed body holds the same content.

@@ -3,102 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
 use crate::call::Exchange;
 use crate::category::Category;
+pub(crate) use crate::finding::{Finding, shorten};
 use crate::secrets::Secrets;
 use crate::sync::lock;
 
-/// The maximum number of findings that one check keeps; all are counted.
-const MAX_FINDINGS: usize = 10;
+/// The maximum number of findings with different causes that one check keeps; all cases are counted.
+const MAX_FINDINGS: usize = 20;
 
 /// The maximum length of a reported text, in bytes.
 const MAX_TEXT_BYTES: usize = 500;
 /// The maximum length of the runner's own messages, in bytes. They may quote many short texts.
 const MAX_MESSAGE_BYTES: usize = 10_000;
-/// The maximum number of reported elements of a list or an object.
-const MAX_ELEMENTS: usize = 100;
 /// The maximum total length of one check's skip reasons, in bytes.
 const MAX_REASON_BYTES: usize = 64 << 10;
-
-/// A violation of a requirement. [`Report::checks`](crate::Report::checks) lists all findings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Finding {
-    /// The mode in which it was found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<String>,
-    /// The operation, parameter, type or tool.
-    pub subject: String,
-    /// The request that was sent, if any.
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub sent: Value,
-    /// The reply, or the value that introspection shows.
-    pub received: Value,
-    /// The expected reply or value.
-    pub expected: String,
-    /// A suggestion for the adapter's author.
-    pub mend: String,
-}
-
-impl Finding {
-    /// Creates a finding about something that introspection or the list of tools shows.
-    pub(crate) fn shown(
-        subject: impl Into<String>,
-        received: impl Into<Value>,
-        expected: impl Into<String>,
-        mend: impl Into<String>,
-    ) -> Self {
-        Self {
-            mode: None,
-            subject: subject.into(),
-            sent: Value::Null,
-            received: received.into(),
-            expected: expected.into(),
-            mend: mend.into(),
-        }
-    }
-
-    /// Creates a finding about a call.
-    pub(crate) fn of(
-        exchange: &Exchange,
-        subject: impl Into<String>,
-        expected: impl Into<String>,
-        mend: impl Into<String>,
-    ) -> Self {
-        Self { sent: exchange.sent(), ..Self::shown(subject, exchange.received(), expected, mend) }
-    }
-
-    /// Masks the secrets in all texts.
-    pub(crate) fn mask(&mut self, secrets: &Secrets) {
-        for text in [&mut self.subject, &mut self.expected, &mut self.mend] {
-            secrets.mask(text);
-        }
-        secrets.mask_value(&mut self.sent);
-        secrets.mask_value(&mut self.received);
-    }
-
-    /// Shortens all texts and values to the reported length.
-    fn abridge(&mut self) {
-        abridge(&mut self.sent);
-        abridge(&mut self.received);
-        for text in [&mut self.subject, &mut self.expected, &mut self.mend] {
-            shorten(text, MAX_MESSAGE_BYTES);
-        }
-    }
-}
-
-/// Shortens a text of more than `longest` bytes to its beginning and its length.
-pub(crate) fn shorten(text: &mut String, longest: usize) {
-    let bytes = text.len();
-    if bytes > longest {
-        let mut start: String = text.chars().take(longest / 5).collect();
-        start.push_str(&format!("… ({bytes} bytes)"));
-        *text = start;
-    }
-}
 
 /// Masks the secrets in one of the runner's own messages and cuts its middle out if it is too long. The end
 /// stays because it may hold the suggestion.
@@ -116,39 +35,6 @@ pub(crate) fn shorten_message(text: &mut String, secrets: &Secrets) {
     shorten(text, MAX_MESSAGE_BYTES - MAX_TEXT_BYTES);
     text.push_str(" … ");
     text.push_str(&end);
-}
-
-/// Shortens long texts, lists and objects. Checks of limits send very long ones.
-fn abridge(value: &mut Value) {
-    match value {
-        Value::String(text) => shorten(text, MAX_TEXT_BYTES),
-        Value::Array(items) => {
-            let more = items.len().saturating_sub(MAX_ELEMENTS);
-            if more > 0 {
-                items.truncate(MAX_ELEMENTS / 5);
-                let more = more + MAX_ELEMENTS - items.len();
-                items.push(Value::String(format!("… ({more} more)")));
-            }
-            items.iter_mut().for_each(abridge);
-        }
-        Value::Object(members) => {
-            let is_endless = members.len() > MAX_ELEMENTS;
-            if is_endless || members.keys().any(|name| name.len() > MAX_TEXT_BYTES) {
-                let kept = if is_endless { MAX_ELEMENTS / 5 } else { MAX_ELEMENTS };
-                let more = members.len().saturating_sub(kept);
-                let first = std::mem::take(members).into_iter().take(kept);
-                members.extend(first.map(|(mut name, member)| {
-                    shorten(&mut name, MAX_TEXT_BYTES);
-                    (name, member)
-                }));
-                if more > 0 {
-                    members.insert("…".to_owned(), Value::String(format!("({more} more)")));
-                }
-            }
-            members.values_mut().for_each(abridge);
-        }
-        _ => {}
-    }
 }
 
 /// The reason why a case was skipped.
@@ -200,8 +86,8 @@ impl Skip {
             Self::NotAllowed(category) => {
                 format!("{category} operations were not allowed: --allow {}", category.family())
             }
-            Self::NoFixture(what) => format!("nothing to test it with: {what}"),
-            Self::Scarce(what) => format!("too little to test it with: {what}"),
+            Self::NoFixture(what) => format!("no suitable value: {what}"),
+            Self::Scarce(what) => format!("too little data: {what}"),
             Self::NotOurs(operation) => format!(
                 "`{operation}` would act on data that the run did not create: name the data that it may \
                  change under [params.{operation}]"
@@ -228,7 +114,7 @@ pub(crate) struct Cases {
 pub(crate) struct CaseResults {
     pub(crate) passed: usize,
     pub(crate) findings: Vec<Finding>,
-    /// The number of findings, including those beyond `MAX_FINDINGS`.
+    /// The number of failed cases, including those beyond `MAX_FINDINGS` causes.
     pub(crate) found: usize,
     pub(crate) skipped: BTreeMap<Skip, usize>,
     /// The total length of the reasons, in bytes.
@@ -247,13 +133,16 @@ impl Cases {
         self.lock().passed += 1;
     }
 
-    /// Adds a finding.
+    /// Adds a finding, or counts it if its cause is already known.
     pub(crate) fn fail(&self, mut finding: Finding) {
+        // Mask before cutting: half a secret would not be recognized.
+        finding.mask(&self.secrets);
+        finding.identify();
         let mut inner = self.lock();
         inner.found += 1;
-        if inner.findings.len() < MAX_FINDINGS {
-            // Mask before cutting: half a secret would not be recognized.
-            finding.mask(&self.secrets);
+        if let Some(first) = inner.findings.iter_mut().find(|it| it.cause == finding.cause) {
+            first.absorb(finding);
+        } else if inner.findings.len() < MAX_FINDINGS {
             finding.abridge();
             inner.findings.push(finding);
         }
@@ -334,8 +223,6 @@ impl Cases {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -352,22 +239,5 @@ mod tests {
         let kept: usize = cases.results().skipped.keys().map(|skip| skip.reason().len()).sum();
         assert!(kept < 2 * MAX_REASON_BYTES, "{kept}");
         assert_eq!(cases.results().skipped.values().sum::<usize>(), 10_001);
-    }
-
-    #[test]
-    fn shortens_long_values_of_findings() {
-        let mut value = json!({ "text": "é".repeat(400), "list": vec![7; 101], "short": ["a"] });
-        abridge(&mut value);
-        assert_eq!(value["text"], format!("{}… (800 bytes)", "é".repeat(100)));
-        assert_eq!(value["list"].as_array().map(Vec::len), Some(21));
-        assert_eq!(value["list"][20], "… (81 more)");
-        assert_eq!(value["short"], json!(["a"]));
-        let mut value: Value = (0..101).map(|number| (number.to_string(), number)).collect();
-        abridge(&mut value);
-        assert_eq!(value.as_object().map(serde_json::Map::len), Some(21));
-        assert_eq!(value["…"], "(81 more)");
-        let mut value = json!({ "x".repeat(501): 1 });
-        abridge(&mut value);
-        assert_eq!(value, json!({ format!("{}… (501 bytes)", "x".repeat(100)): 1 }));
     }
 }

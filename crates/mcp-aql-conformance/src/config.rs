@@ -8,6 +8,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::category::{Category, Mode};
+use crate::requirements::SPEC_VERSIONS;
+use crate::selection::Selection;
 use crate::time_limits::TimeLimits;
 
 /// The minimum time limit.
@@ -26,7 +28,9 @@ pub(crate) const MAX_TIME_LIMIT: Duration = Duration::from_secs(86_400);
 pub struct Settings {
     pub(crate) level: u8,
     pub(crate) allowed: BTreeSet<Category>,
-    pub(crate) categories: BTreeSet<String>,
+    pub(crate) selection: Selection,
+    pub(crate) mode: Option<Mode>,
+    pub(crate) spec_version: String,
     pub(crate) limits: TimeLimits,
     pub(crate) in_flight: usize,
     pub(crate) file: File,
@@ -37,7 +41,9 @@ impl Default for Settings {
         Self {
             level: 2,
             allowed: BTreeSet::new(),
-            categories: BTreeSet::new(),
+            selection: Selection::default(),
+            mode: None,
+            spec_version: SPEC_VERSIONS.first().copied().unwrap_or_default().to_owned(),
             limits: TimeLimits::default(),
             in_flight: 64,
             file: File::default(),
@@ -67,10 +73,41 @@ impl Settings {
         self
     }
 
-    /// Runs only the checks of this category and of other categories added this way.
+    /// Runs only the checks of this category, and others that are selected.
     #[must_use]
     pub fn category(mut self, name: impl Into<String>) -> Self {
-        self.categories.insert(name.into());
+        self.selection.categories.insert(name.into());
+        self
+    }
+
+    /// Runs only this check, and others that are selected.
+    #[must_use]
+    pub fn check(mut self, id: impl Into<String>) -> Self {
+        self.selection.checks.insert(id.into());
+        self
+    }
+
+    /// Runs only the checks of this requirement, and others that are selected.
+    #[must_use]
+    pub fn requirement(mut self, id: impl Into<String>) -> Self {
+        self.selection.requirements.insert(id.into());
+        self
+    }
+
+    /// Tests the adapter in this endpoint mode only. Level 2 requires both.
+    #[must_use]
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = Some(mode);
+        self
+    }
+
+    /// Sets the version of the protocol to test against, one of
+    /// [`SPEC_VERSIONS`](crate::report::SPEC_VERSIONS). Other versions are ignored.
+    #[must_use]
+    pub fn spec_version(mut self, version: &str) -> Self {
+        if SPEC_VERSIONS.contains(&version) {
+            version.clone_into(&mut self.spec_version);
+        }
         self
     }
 

@@ -1,6 +1,6 @@
 //! The results of a run: the cases of every check in every mode.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::adapter::Adapter;
@@ -15,6 +15,8 @@ pub(crate) struct ModeResults {
     pub(crate) collected: BTreeMap<&'static str, CaseResults>,
     /// Items that the run created and could not remove.
     pub(crate) left_behind: Vec<String>,
+    /// The operations that answered a call with a success.
+    pub(crate) called: BTreeSet<String>,
 }
 
 /// The results of all modes.

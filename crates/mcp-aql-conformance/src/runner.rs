@@ -18,7 +18,7 @@ use crate::results::{ModeResults, RunResults};
 use crate::run::{ExchangeCheck, Run, RunParts};
 use crate::secrets::Secrets;
 use crate::sync::lock;
-use crate::wire::{Connection, NoResponse, Tap, Target};
+use crate::wire::{Connection, NoResponse, Tap, Target, Trace};
 
 /// The maximum number of concurrent checks.
 const CONCURRENT_CHECKS: usize = 64;
@@ -82,6 +82,8 @@ pub struct Runner {
     settings: Arc<Settings>,
     progress_callback: Arc<ProgressCallback>,
     secrets: Arc<Secrets>,
+    invocation: Arc<[String]>,
+    trace: Option<Arc<Trace>>,
 }
 
 impl std::fmt::Debug for Runner {
@@ -100,7 +102,30 @@ impl Runner {
     pub fn of(target: Arc<dyn Target>, settings: Settings) -> Self {
         let secrets = settings.file.secrets.iter().cloned().chain(target.secrets());
         let secrets = Arc::new(Secrets::new(secrets));
-        Self { target, settings: Arc::new(settings), progress_callback: Arc::new(|_| {}), secrets }
+        Self {
+            target,
+            settings: Arc::new(settings),
+            progress_callback: Arc::new(|_| {}),
+            secrets,
+            invocation: Arc::new([]),
+            trace: None,
+        }
+    }
+
+    /// Sets the arguments of the command line that repeat the run with other checks. Findings then contain
+    /// a command that repeats their check.
+    #[must_use]
+    pub fn invocation(mut self, words: impl IntoIterator<Item = String>) -> Self {
+        self.invocation = words.into_iter().collect();
+        self
+    }
+
+    /// Writes every message of the run as a line of JSON: `time`, `connection`, `mode`, `direction` and
+    /// `message`. Secrets are masked. A failed write ends the trace, not the run.
+    #[must_use]
+    pub fn trace(mut self, writer: impl std::io::Write + Send + 'static) -> Self {
+        self.trace = Some(Arc::new(Trace::new(writer)));
+        self
     }
 
     /// Sets a callback for progress events.
@@ -116,7 +141,8 @@ impl Runner {
     /// Runs all checks in every available mode.
     pub async fn run(&self) -> Report {
         let whole = self.whole().await;
-        Report::judge(&self.target.describe(), &self.settings, &self.secrets, &whole)
+        let target = self.target.describe();
+        Report::judge(&target, &self.invocation, &self.settings, &self.secrets, &whole)
     }
 
     async fn whole(&self) -> RunResults {
@@ -128,8 +154,15 @@ impl Runner {
             collected: BTreeMap::new(),
             took: Duration::ZERO,
         };
-        // First the adapter as started, then the other mode.
-        match self.surface(None, Mode::Semantic, until).await {
+        // First the adapter as started, or in the only mode of the run, then the other mode.
+        let only = self.settings.mode;
+        let asked = only.filter(|mode| self.target.offers(*mode));
+        match self.surface(asked, only.unwrap_or(Mode::Semantic), until).await {
+            Ok(first) if only.is_some_and(|only| only != first.adapter.mode) => {
+                let why = format!("the adapter serves only in {} mode", first.adapter.mode);
+                whole.unlearned.push((only, NoResponse::Unreachable(why).into()));
+            }
+            Ok(first) if only.is_some() => whole.surfaces.push(first),
             Ok(first) => {
                 let (is_all, mode) = (first.adapter.serves_all, first.adapter.mode);
                 whole.surfaces.push(first);
@@ -226,7 +259,7 @@ impl Runner {
 
     /// Creates the message statistics of a mode.
     pub(crate) fn tap(&self) -> Arc<Tap> {
-        Arc::new(Tap::new(Arc::clone(&self.secrets)))
+        Arc::new(Tap::new(Arc::clone(&self.secrets), self.trace.clone()))
     }
 
     fn cases(&self) -> Cases {
@@ -297,6 +330,7 @@ impl Runner {
             })
             .collect();
         let run = self.learned(asked, of_all, tap, until, every).await?;
+        tap.set_mode(run.adapter.mode);
         run.prepare().await;
         let done = Mutex::new(0_usize);
         let total = wanted.len();
@@ -324,7 +358,7 @@ impl Runner {
         }
         let collected = cases.iter().map(|(check, cases)| (*check, cases.results())).collect();
         let adapter = run.close().await;
-        Ok(ModeResults { adapter, asked, collected, left_behind })
+        Ok(ModeResults { adapter, asked, collected, left_behind, called: tap.called() })
     }
 }
 

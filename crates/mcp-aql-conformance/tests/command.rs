@@ -155,6 +155,7 @@ fn renders_saved_reports_in_every_format() {
         ("junit", "<?xml"),
         ("html", "<!"),
         ("badge", "<svg"),
+        ("sarif", "{"),
     ] {
         let output = run(&["report", path, "--format", form]);
         let text = String::from_utf8_lossy(&output.stdout);

@@ -187,10 +187,10 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
     .flatten()
 }
 
-/// Returns the checks of the requested level and categories.
+/// Returns the selected checks up to the requested level.
 pub(crate) fn selected(settings: &Settings) -> impl Iterator<Item = &'static Check> {
-    all().filter(|check| check.level <= settings.level).filter(|check| {
-        settings.categories.is_empty() || settings.categories.contains(check.category())
+    all().filter(|check| {
+        check.level <= settings.level && settings.selection.contains(check.id, check.requirements)
     })
 }
 
@@ -224,5 +224,24 @@ mod tests {
             assert!(!check.requirements.is_empty(), "{} has no requirement", check.id);
             assert!((1..=2).contains(&check.level), "{}", check.id);
         }
+    }
+
+    #[test]
+    fn selects_by_category_id_and_requirement() {
+        let ids =
+            |settings: Settings| -> Vec<_> { selected(&settings).map(|check| check.id).collect() };
+        assert_eq!(ids(Settings::default()).len(), all().count());
+        assert_eq!(
+            ids(Settings::default().check("introspection.bad_query")),
+            ["introspection.bad_query"]
+        );
+        let of_requirement = ids(Settings::default().requirement("REQ-INT-28"));
+        assert!(of_requirement.contains(&"introspection.bad_query"), "{of_requirement:?}");
+        let both = ids(Settings::default().category("wire").check("introspection.bad_query"));
+        assert!(both.len() > 1 && both.last() == Some(&"introspection.bad_query"), "{both:?}");
+        assert!(ids(Settings::default().check("no.such")).is_empty());
+        // The level still limits the selection.
+        let second = all().find(|check| check.level == 2).map_or("", |check| check.id);
+        assert!(ids(Settings::default().level(1).check(second)).is_empty());
     }
 }

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mcp_aql_conformance::{
-    Category, CommandTarget, ConfigError, File, PerMode, Settings, Target, TimeLimits, checks,
+    Category, CommandTarget, ConfigError, File, PerMode, Settings, Target, TimeLimits,
 };
 
 use super::http_target;
 use super::output::Output;
+use super::selection::SelectionArguments;
 
 /// Tests any running MCP-AQL adapter for conformance
 #[derive(Debug, Parser)]
@@ -23,10 +24,10 @@ pub(crate) struct Arguments {
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  all is as it should be, and the level is shown
-  1  a MUST failed, or there is no adapter
-  2  warnings only, or something that the level needs was not tested
-  3  the command line, the configuration or a file is wrong
+  0  no findings, and the requested level is granted or only selected checks were run
+  1  a MUST failed, or there is no adapter; `diff`: something got worse
+  2  warnings only, or something that the level requires was not exercised
+  3  the command line, the configuration or a file is invalid
   130  interrupted";
 
 const EXAMPLES: &str = "\
@@ -34,6 +35,8 @@ Examples:
   mcp-aql-conformance test -- npx my-adapter
   mcp-aql-conformance test --url http://127.0.0.1:8080/mcp --level 1
   mcp-aql-conformance test --allow create,update,delete --format junit --output report.xml -- ./adapter
+  mcp-aql-conformance test --check introspection.bad_query --mode semantic -- npx my-adapter
+  mcp-aql-conformance test --rerun-failed report.json -- npx my-adapter
 
 Without --allow, the run only calls READ operations and makes calls that must fail.";
 
@@ -43,10 +46,11 @@ pub(crate) enum Command {
     #[command(after_help = EXAMPLES)]
     Test {
         #[command(flatten)]
-        asked: RunArguments,
-        /// Run only the checks of this category; may be repeated
-        #[arg(long = "category", value_name = "NAME")]
-        categories: Vec<String>,
+        asked: Box<RunArguments>,
+        #[command(flatten)]
+        selection: Box<SelectionArguments>,
+        #[command(flatten)]
+        files: TestFiles,
         #[command(flatten)]
         output: Output,
     },
@@ -66,8 +70,24 @@ adapters need --allow create,update,execute, and --allow delete to remove the cr
     Report {
         /// The report; - reads it from standard input
         file: PathBuf,
+        /// Write a baseline that accepts the findings of the report to this file
+        #[arg(long, value_name = "FILE")]
+        write_baseline: Option<PathBuf>,
         #[command(flatten)]
         output: Output,
+    },
+    /// Compare two reports that were saved as JSON
+    #[command(after_help = "\
+The exit code is 1 if the level is lower, if there are new findings or more cases of known ones, or if \
+checks are no longer exercised, and 0 otherwise.")]
+    Diff {
+        /// The older report
+        old: PathBuf,
+        /// The newer report
+        new: PathBuf,
+        /// The format of the comparison
+        #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+        format: DiffFormat,
     },
     /// Show all checks with their requirements
     List {
@@ -86,6 +106,29 @@ pub(crate) enum ListFormat {
     Json,
     /// A Markdown table
     Markdown,
+}
+
+/// The formats of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffFormat {
+    /// Text for a terminal
+    Text,
+    /// JSON for programs
+    Json,
+}
+
+/// Files that a run reads and writes besides its report.
+#[derive(Debug, Args)]
+pub(crate) struct TestFiles {
+    /// Accept the findings of this file: they are listed, but do not decide the exit code
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write a baseline that accepts the findings of this run to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_baseline: Option<PathBuf>,
+    /// Write all messages to this file, as lines of JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
 }
 
 /// The adapter and the settings of a run.
@@ -129,10 +172,7 @@ impl RunArguments {
     }
 
     /// Resolves the target and the settings of the run.
-    pub(crate) fn resolve(
-        &self,
-        categories: Vec<String>,
-    ) -> Result<(Arc<dyn Target>, Settings), ConfigError> {
+    pub(crate) fn resolve(&self) -> Result<(Arc<dyn Target>, Settings), ConfigError> {
         let file = match &self.config {
             Some(path) => File::load(path)?,
             None => File::default(),
@@ -142,22 +182,40 @@ impl RunArguments {
         for category in &self.allow {
             settings = settings.allow(*category);
         }
-        for name in categories {
-            if !checks().any(|check| check.category() == name) {
-                let mut names: Vec<_> = checks().map(|check| check.category()).collect();
-                names.dedup();
-                return Err(ConfigError::Wrong(format!(
-                    "`{name}` is not a category of checks; the categories are {}",
-                    names.join(", ")
-                )));
-            }
-            settings = settings.category(name);
-        }
         if let Some(request) = self.timeout {
             let TimeLimits { run, .. } = settings.limits();
             settings = settings.time_limits(TimeLimits { request, run });
         }
         Ok((target, settings))
+    }
+
+    /// The arguments that repeat the run with other checks. Values of headers are omitted, because they may
+    /// be secrets.
+    pub(crate) fn invocation(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut add = |name: &str, value: String| words.extend([name.to_owned(), value]);
+        if !self.allow.is_empty() {
+            let names: Vec<_> = self.allow.iter().map(|it| it.family()).collect();
+            add("--allow", names.join(","));
+        }
+        if let Some(config) = &self.config {
+            add("--config", config.display().to_string());
+        }
+        if let Some(timeout) = self.timeout {
+            add("--timeout", timeout.as_secs_f64().to_string());
+        }
+        for header in &self.headers {
+            let name = header.split(':').next().unwrap_or_default();
+            add("--header", format!("{name}: …"));
+        }
+        match &self.url {
+            Some(url) => add("--url", url.clone()),
+            None => {
+                words.push("--".to_owned());
+                words.extend(self.target.iter().map(|word| word.to_string_lossy().into_owned()));
+            }
+        }
+        words
     }
 
     fn target(&self, file: &File) -> Result<Arc<dyn Target>, ConfigError> {

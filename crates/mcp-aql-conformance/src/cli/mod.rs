@@ -9,17 +9,20 @@ mod http_target;
 mod list;
 mod output;
 mod progress;
+mod selection;
 mod signals;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser as _;
+use mcp_aql_conformance::report::{Baseline, Diff};
 use mcp_aql_conformance::{EvidenceError, Progress, Report, Runner, checks};
 
-use arguments::{Arguments, Command, RunArguments};
+use arguments::{Arguments, Command, DiffFormat, RunArguments, TestFiles};
 use output::Output;
 use progress::ProgressLine;
+use selection::SelectionArguments;
 use signals::interrupted;
 
 /// The outcome of the process (REQ-CNF-12).
@@ -66,20 +69,11 @@ pub(crate) fn main() -> ExitCode {
 /// Runs a command. Errors are messages for the user.
 fn run(command: Command) -> Result<Outcome, String> {
     match command {
-        Command::Test { asked, categories, output } => {
-            let runner = runner(&asked, categories)?;
-            output.check()?;
-            in_the_end(asked.may_create(), async {
-                let watch = Arc::new(ProgressLine::new());
-                let watching = Arc::clone(&watch);
-                let report =
-                    runner.on_progress(move |progress| watching.show(progress)).run().await;
-                watch.end();
-                write_report(&report, &output)
-            })
+        Command::Test { asked, selection, files, output } => {
+            test(&asked, &selection, &files, &output)
         }
         Command::Evidence { asked, output } => {
-            let runner = runner(&asked, Vec::new())?;
+            let runner = runner(&asked)?;
             output::check(output.as_deref())?;
             in_the_end(asked.may_create(), async {
                 let reported = |progress| {
@@ -103,13 +97,22 @@ fn run(command: Command) -> Result<Outcome, String> {
                 }
             })
         }
-        Command::Report { file, output } => {
-            let text = output::read(&file)?;
-            let report: Report = serde_json::from_str(&text).map_err(|error| {
-                format!("`{}` is not a report of `test --format json`: {error}", file.display())
-            })?;
+        Command::Report { file, write_baseline, output } => {
+            let report = output::read_report(&file)?;
+            if let Some(file) = &write_baseline {
+                output::write(Some(file), &output::json(&Baseline::of(&report))?)?;
+            }
             output.write(&report)?;
             Ok(Outcome::Success)
+        }
+        Command::Diff { old, new, format } => {
+            let diff = Diff::of(&output::read_report(&old)?, &output::read_report(&new)?);
+            let text = match format {
+                DiffFormat::Text => diff.text(),
+                DiffFormat::Json => output::json(&diff)?,
+            };
+            output::write(None, &text)?;
+            Ok(if diff.is_worse() { Outcome::Judged(1) } else { Outcome::Success })
         }
         Command::List { format } => {
             output::write(None, &list::list(format, checks())?)?;
@@ -118,8 +121,45 @@ fn run(command: Command) -> Result<Outcome, String> {
     }
 }
 
-fn runner(asked: &RunArguments, categories: Vec<String>) -> Result<Runner, String> {
-    let (target, settings) = asked.resolve(categories).map_err(|error| error.to_string())?;
+/// Runs the checks and writes the report.
+fn test(
+    asked: &RunArguments,
+    selection: &SelectionArguments,
+    files: &TestFiles,
+    output: &Output,
+) -> Result<Outcome, String> {
+    let (target, settings) = asked.resolve().map_err(|error| error.to_string())?;
+    let Some(settings) = selection.apply(settings)? else {
+        output::print_notice("the report has no findings: there is nothing to run");
+        return Ok(Outcome::Success);
+    };
+    let baseline = files.baseline.as_deref().map(output::read_baseline).transpose()?;
+    output.check()?;
+    output::check(files.write_baseline.as_deref())?;
+    let mut runner = Runner::of(target, settings).invocation(asked.invocation());
+    if let Some(file) = &files.trace {
+        let created = std::fs::File::create(file);
+        let created =
+            created.map_err(|error| format!("cannot write `{}`: {error}", file.display()))?;
+        runner = runner.trace(created);
+    }
+    in_the_end(asked.may_create(), async {
+        let watch = Arc::new(ProgressLine::new());
+        let watching = Arc::clone(&watch);
+        let mut report = runner.on_progress(move |progress| watching.show(progress)).run().await;
+        watch.end();
+        if let Some(baseline) = &baseline {
+            report.accept(baseline);
+        }
+        if let Some(file) = &files.write_baseline {
+            output::write(Some(file), &output::json(&Baseline::of(&report))?)?;
+        }
+        write_report(&report, output)
+    })
+}
+
+fn runner(asked: &RunArguments) -> Result<Runner, String> {
+    let (target, settings) = asked.resolve().map_err(|error| error.to_string())?;
     Ok(Runner::of(target, settings))
 }
 

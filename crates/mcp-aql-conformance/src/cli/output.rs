@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use mcp_aql_conformance::Report;
+use mcp_aql_conformance::report::Baseline;
 
 /// The maximum number of obstacles in the summary; the report has all of them.
 const MAX_OBSTACLES: usize = 5;
@@ -24,6 +25,8 @@ pub(crate) enum Format {
     Junit,
     /// A single-file HTML page
     Html,
+    /// SARIF 2.1.0 for code scanning services
+    Sarif,
     /// An SVG badge with the level
     Badge,
 }
@@ -58,6 +61,7 @@ impl Output {
             Format::Markdown => report.markdown(),
             Format::Junit => report.junit(),
             Format::Html => report.html(),
+            Format::Sarif => report.sarif(),
             Format::Badge => report.badge(),
         };
         write(self.output.as_deref(), &text)
@@ -135,6 +139,19 @@ pub(crate) fn read(file: &Path) -> Result<String, String> {
     Ok(text)
 }
 
+/// Reads a report that was saved as JSON.
+pub(crate) fn read_report(file: &Path) -> Result<Report, String> {
+    Report::from_json(&read(file)?).map_err(|error| {
+        format!("`{}` is not a report of `test --format json`: {error}", file.display())
+    })
+}
+
+/// Reads a baseline.
+pub(crate) fn read_baseline(file: &Path) -> Result<Baseline, String> {
+    Baseline::from_json(&read(file)?)
+        .map_err(|error| format!("`{}` is not a baseline: {error}", file.display()))
+}
+
 /// Prints a message to standard error. A failed write is ignored.
 pub(crate) fn print_notice(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
@@ -147,17 +164,22 @@ pub(crate) fn last_lines(report: &Report) -> String {
         lines.push("nothing was tested".to_owned());
     } else {
         let summary = &report.summary;
+        let level = match report.selection.is_empty() {
+            true => format!(
+                "level {} of {} granted, {} % exercised",
+                report.conformance_level, report.requested_level, report.coverage.percent
+            ),
+            false => "selected checks".to_owned(),
+        };
         lines.push(format!(
-            "{} {}: level {} of {} shown; {} passed, {} failed, {} with warnings, {} not tested, \
+            "{} {}: {level}; {} passed, {} failed, {} with warnings, {} not exercised, \
              {} not applicable",
             plain(&report.implementation),
             plain(&report.version),
-            report.conformance_level,
-            report.requested_level,
             summary.passed,
             summary.failed,
             summary.warnings,
-            summary.skipped,
+            summary.skipped + summary.blocked,
             summary.not_applicable
         ));
     }

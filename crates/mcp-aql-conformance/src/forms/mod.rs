@@ -9,7 +9,8 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::cases::{Cases, Finding};
+use crate::cases::Cases;
+use crate::finding::{Difference, Finding, NO_SUCH_MEMBER};
 
 pub(crate) use self::introspection::{
     AGGREGATION_SUPPORT, BARE_FAILURE, COMPUTED_FIELDS, LIFECYCLE, LISTED_OPERATION, OPERATION,
@@ -83,13 +84,50 @@ pub(crate) struct Fault {
     pub(crate) path: String,
     /// The expected form.
     pub(crate) expected: String,
+    pub(crate) kind: FaultKind,
+}
+
+/// The kind of a deviation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FaultKind {
+    /// A required member is missing.
+    Missing,
+    /// The form has no such member.
+    Unexpected,
+    /// The value has another form.
+    Other,
+}
+
+impl Fault {
+    /// The fault as a difference of a finding, with the value from which its path starts.
+    fn difference(&self, value: &Value) -> Difference {
+        Difference {
+            path: self.path.clone(),
+            expected: match self.kind {
+                FaultKind::Unexpected => NO_SUCH_MEMBER.to_owned(),
+                FaultKind::Missing | FaultKind::Other => self.expected.clone(),
+            },
+            received: match self.kind {
+                FaultKind::Missing => None,
+                FaultKind::Unexpected | FaultKind::Other => {
+                    Some(value.pointer(&self.path).cloned().unwrap_or_default())
+                }
+            },
+        }
+    }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.path.as_str() {
-            "" => write!(formatter, "the value: {}", self.expected),
-            path => write!(formatter, "`{path}`: {}", self.expected),
+        let expected = &self.expected;
+        let path = match self.path.as_str() {
+            "" => "the value".to_owned(),
+            path => format!("`{path}`"),
+        };
+        match self.kind {
+            FaultKind::Missing => write!(formatter, "{path} is missing; expected {expected}"),
+            FaultKind::Unexpected => write!(formatter, "{path} is not allowed here"),
+            FaultKind::Other => write!(formatter, "{path} must be {expected}"),
         }
     }
 }
@@ -115,7 +153,12 @@ impl Form {
         finding: impl FnOnce(String) -> Finding,
     ) -> bool {
         let faults = self.faults(value);
-        cases.expect(faults.is_empty(), || finding(describe_faults(&faults)))
+        cases.expect(faults.is_empty(), || {
+            let differences = faults.iter().take(MAX_FAULTS).map(|fault| fault.difference(value));
+            let description = describe_faults(&faults);
+            let finding = finding(description.clone());
+            finding.with_differences(value, differences.collect(), &description)
+        })
     }
 
     fn look(&self, value: &Value, path: &str, faults: &mut Vec<Fault>) {
@@ -143,7 +186,7 @@ impl Form {
             Self::Each(form) => match value.as_object() {
                 Some(members) => {
                     for (name, member) in members {
-                        form.look(member, &format!("{path}/{name}"), faults);
+                        form.look(member, &format!("{path}/{}", escaped(name)), faults);
                     }
                     true
                 }
@@ -154,7 +197,8 @@ impl Form {
             Self::Either(forms) => forms.iter().any(|form| form.fits(value)),
         };
         if !holds {
-            faults.push(Fault { path: path.to_owned(), expected: self.to_string() });
+            let (path, expected) = (path.to_owned(), self.to_string());
+            faults.push(Fault { path, expected, kind: FaultKind::Other });
         }
     }
 }
@@ -173,8 +217,8 @@ fn look_at_members(
         match object.get(member.name) {
             Some(value) => member.form.look(value, &path, faults),
             None if member.is_required => {
-                let expected = format!("is missing; {}", member.form);
-                faults.push(Fault { path, expected });
+                let expected = member.form.to_string();
+                faults.push(Fault { path, expected, kind: FaultKind::Missing });
             }
             None => {}
         }
@@ -182,12 +226,17 @@ fn look_at_members(
     if is_closed {
         for name in object.keys() {
             if !members.iter().any(|member| member.name == name) {
-                let expected = "a form without this member".to_owned();
-                faults.push(Fault { path: format!("{path}/{name}"), expected });
+                let path = format!("{path}/{}", escaped(name));
+                faults.push(Fault { path, expected: String::new(), kind: FaultKind::Unexpected });
             }
         }
     }
     true
+}
+
+/// A name as a step of a JSON pointer.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
 }
 
 /// Converts a non-negative integer, including `3.0`.
@@ -302,14 +351,14 @@ mod tests {
         assert_eq!(
             reported,
             [
-                "`/bed_id`: is missing; a string that is not empty",
-                "`/zone`: \"north\" or \"south\"",
-                "`/rows/0`: a whole number, 1 or more",
-                "`/rows/1`: a whole number, 1 or more",
-                "`/depth`: a form without this member",
+                "`/bed_id` is missing; expected a string that is not empty",
+                "`/zone` must be \"north\" or \"south\"",
+                "`/rows/0` must be a whole number, 1 or more",
+                "`/rows/1` must be a whole number, 1 or more",
+                "`/depth` is not allowed here",
             ]
         );
-        assert_eq!(super::describe_faults(&BED.faults(&json!([]))), "the value: an object");
+        assert_eq!(super::describe_faults(&BED.faults(&json!([]))), "the value must be an object");
         assert!(!BED.fits(&json!({ "bed_id": " ", "rows": [] })));
     }
 

@@ -3,20 +3,26 @@
 use super::Report;
 
 impl Report {
-    /// Renders an SVG image that says "MCP-AQL level 2", for a README. It contains no text of the adapter.
+    /// Renders an SVG image that says "MCP-AQL level 2", for a README. Its title also states the share of
+    /// exercised checks. It contains no text of the adapter.
     pub fn badge(&self) -> String {
         let (said, colour) = match (self.modes.is_empty(), self.conformance_level) {
             (true, _) => ("untested".to_owned(), "#6e6e6e"),
+            (false, _) if self.is_subset() => ("untested".to_owned(), "#6e6e6e"),
             (false, 0) => ("no level".to_owned(), "#b3362b"),
             (false, level @ 1) => (format!("level {level}"), "#1f6feb"),
             (false, level) => (format!("level {level}"), "#1a7f4b"),
         };
-        BADGE.replace("SAID", &said).replace("COLOUR", colour)
+        let title = match self.modes.is_empty() {
+            true => said.clone(),
+            false => format!("{said}, {} % exercised", self.coverage.percent),
+        };
+        BADGE.replace("TITLE", &title).replace("SAID", &said).replace("COLOUR", colour)
     }
 }
 
-const BADGE: &str = r##"<svg xmlns="http://www.w3.org/2000/svg" width="122" height="20" role="img" aria-label="MCP-AQL SAID">
-  <title>MCP-AQL SAID</title>
+const BADGE: &str = r##"<svg xmlns="http://www.w3.org/2000/svg" width="122" height="20" role="img" aria-label="MCP-AQL TITLE">
+  <title>MCP-AQL TITLE</title>
   <clipPath id="r"><rect width="122" height="20" rx="4"/></clipPath>
   <g clip-path="url(#r)">
     <rect width="66" height="20" fill="#3d444d"/>

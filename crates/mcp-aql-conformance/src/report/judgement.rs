@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{CategoryReport, CheckReport, Report, Summary, Verdict, show};
+use super::coverage::Coverage;
+use super::{CategoryReport, CheckReport, Report, SCHEMA_VERSION, Summary, Verdict, show};
 use crate::adapter::Adapter;
-use crate::cases::{CaseResults, Finding, Skip, shorten_message};
+use crate::cases::{CaseResults, Skip, shorten_message};
 use crate::category::Mode;
 use crate::checks::{self, Check, Keyword};
 use crate::config::Settings;
+use crate::finding::{self, Finding};
 use crate::learn::LearnError;
 use crate::results::{ModeResults, RunResults};
 use crate::secrets::Secrets;
@@ -35,9 +37,10 @@ impl CheckReport {
             report.passed += collected.passed;
             report.found += collected.found;
             let findings = collected.findings.iter().cloned();
+            let modes: Vec<_> = mode.into_iter().collect();
             report
                 .findings
-                .extend(findings.map(|finding| Finding { mode: mode.clone(), ..finding }));
+                .extend(findings.map(|finding| Finding { modes: modes.clone(), ..finding }));
             for (why, count) in &collected.skipped {
                 *report.skipped.entry(why.reason()).or_default() += count;
                 report.partial |= is_partial(check, adapter, why);
@@ -52,6 +55,7 @@ impl CheckReport {
                 report.not_applicable.get_or_insert_with(|| why.clone());
             }
         }
+        report.findings = finding::merge(std::mem::take(&mut report.findings));
         report.verdict = match (report.found, report.passed, !is_open) {
             (1.., ..) => match check.keyword {
                 Keyword::Must => Verdict::Fail,
@@ -83,6 +87,7 @@ impl CheckReport {
             findings: Vec::new(),
             skipped: BTreeMap::new(),
             not_applicable: None,
+            blocked_by: Vec::new(),
             partial: false,
             cut_short: false,
         }
@@ -156,6 +161,7 @@ fn left_out(settings: &Settings, adapter: Option<&Adapter>) -> Vec<String> {
 impl Report {
     pub(crate) fn judge(
         target: &str,
+        invocation: &[String],
         settings: &Settings,
         secrets: &Secrets,
         whole: &RunResults,
@@ -163,24 +169,33 @@ impl Report {
         let (categories, summary) = judge_all(settings, whole);
         let adapter = whole.surfaces.first().map(|surface| &surface.adapter);
         let version = adapter.and_then(|adapter| adapter.protocol().get("version")?.as_str());
+        let coverage = Coverage::of_checks(categories.iter().flat_map(|it| &it.checks));
         let mut report = Self {
+            schema_version: SCHEMA_VERSION,
             implementation: adapter.map_or("unknown", |adapter| adapter.name()).to_owned(),
             version: adapter.map_or("unknown", |adapter| adapter.version()).to_owned(),
             spec_version: version.unwrap_or("unknown").to_owned(),
+            tested_spec_version: settings.spec_version.clone(),
             target: target.to_owned(),
+            invocation: invocation.to_vec(),
+            selection: settings.selection.names(),
             runner: env!("CARGO_PKG_VERSION").to_owned(),
             requested_level: settings.level,
             conformance_level: 0,
             left_out: left_out(settings, adapter),
             obstacles: unlearned(whole),
+            accepted_obstacles: Vec::new(),
+            no_longer_found: Vec::new(),
             modes: whole.surfaces.iter().map(|surface| surface.adapter.mode).collect(),
             left_behind: left_behind(whole),
             duration_ms: u64::try_from(whole.took.as_millis()).unwrap_or(u64::MAX),
+            coverage: coverage.with_operations(whole),
             summary,
             categories,
         };
         report.mask(secrets);
         report.grade(settings);
+        report.add_repeat_commands();
         report
     }
 
@@ -190,6 +205,7 @@ impl Report {
             [&mut self.implementation, &mut self.version, &mut self.spec_version, &mut self.target];
         let lists =
             self.obstacles.iter_mut().chain(&mut self.left_behind).chain(&mut self.left_out);
+        let lists = lists.chain(&mut self.invocation);
         for text in names.into_iter().chain(lists) {
             shorten_message(text, secrets);
             secrets.mask(text);
@@ -209,7 +225,7 @@ impl Report {
         if self.modes.is_empty() {
             return;
         }
-        if !settings.categories.is_empty() {
+        if !settings.selection.is_all() {
             self.obstacles.push("only some of the checks were run".to_owned());
             return;
         }
@@ -236,6 +252,10 @@ impl Report {
                             check.id,
                             check.why_in_part()
                         ));
+                    }
+                    Verdict::Blocked => {
+                        let by = check.blocked_by.join(", ");
+                        obstacles.push(format!("{} was not tested: blocked by {by}", check.id));
                     }
                     Verdict::Pass | Verdict::Warn | Verdict::NotApplicable => {}
                 }

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use super::value_text::{clean, line, shown};
-use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
+use super::{CategoryReport, CheckReport, Report, Verdict};
 
 /// The maximum length of a shown value, in bytes.
 const MAX_VALUE_BYTES: usize = 4000;
@@ -27,54 +27,135 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
+/// The numbers of test cases in the summary of a suite.
+#[derive(Debug, Default, Clone, Copy)]
+struct Counts {
+    tests: usize,
+    failures: usize,
+    skipped: usize,
+}
+
+impl Counts {
+    fn of(checks: &[CheckReport]) -> Self {
+        let mut counts = Self { tests: checks.len(), ..Self::default() };
+        for check in checks {
+            match outcome(check) {
+                JunitOutcome::Passed => {}
+                JunitOutcome::Failed => counts.failures += 1,
+                JunitOutcome::Skipped => counts.skipped += 1,
+            }
+        }
+        counts
+    }
+}
+
+/// The outcome of a test case.
+enum JunitOutcome {
+    Passed,
+    Failed,
+    Skipped,
+}
+
+/// Warnings are failures, as they are for the exit code. Accepted findings are skipped.
+fn outcome(check: &CheckReport) -> JunitOutcome {
+    match check.verdict {
+        Verdict::Pass => JunitOutcome::Passed,
+        Verdict::Fail | Verdict::Warn if !check.is_accepted() => JunitOutcome::Failed,
+        _ => JunitOutcome::Skipped,
+    }
+}
+
 impl Report {
-    /// Renders JUnit XML with a suite for each category and a case for each check. Checks with warnings
-    /// pass with their findings as output. Untested and inapplicable checks are skipped.
+    /// Renders JUnit XML with a suite for each area and a case for each check. It contains a failure or an
+    /// error exactly if the exit code is not 0: failed checks and warnings are failures, and so is a
+    /// requested level that is not granted. Checks that were not exercised, that do not apply, or whose
+    /// findings a baseline accepts are skipped.
     pub fn junit(&self) -> String {
         let mut out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
-        let Summary { total, failed, skipped, not_applicable, .. } = self.tested_summary();
+        let mut suites = String::new();
+        let mut all = self.junit_of_run(&mut suites);
         // A run without tests must not look like one without failures.
         let errors = usize::from(self.modes.is_empty());
+        for category in self.tested() {
+            let counts = self.suite(category, &mut suites);
+            all.tests += counts.tests;
+            all.failures += counts.failures;
+            all.skipped += counts.skipped;
+        }
         let _ = writeln!(
             out,
-            "<testsuites name=\"{}\" tests=\"{}\" failures=\"{failed}\" errors=\"{errors}\" \
+            "<testsuites name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{errors}\" \
              skipped=\"{}\" time=\"{}\">",
             Escaped(&format!("MCP-AQL conformance of {}", line(&self.implementation))),
-            total + errors,
-            skipped + not_applicable,
+            all.tests,
+            all.failures,
+            all.skipped,
             self.seconds(),
         );
-        if errors > 0 {
-            let _ = writeln!(
-                out,
-                "  <testsuite name=\"target\" tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\">\n    \
-                 <testcase classname=\"target\" name=\"target.reached\">\n      \
-                 <error message=\"{}\"/>\n    </testcase>\n  </testsuite>",
-                Escaped(&self.headline())
-            );
-        }
-        for category in self.tested() {
-            self.suite(category, &mut out);
-        }
+        out.push_str(&suites);
         out.push_str("</testsuites>\n");
         out
     }
 
-    fn suite(&self, category: &CategoryReport, out: &mut String) {
-        let Summary { total, failed, skipped, not_applicable, .. } = Summary::of(&category.checks);
+    /// Renders the suite of the run as a whole: whether the adapter was reached, and whether the requested
+    /// level is granted.
+    fn junit_of_run(&self, out: &mut String) -> Counts {
+        let (name, fault) = match self.modes.is_empty() {
+            true => ("target.reached", Some(("error", self.headline(), String::new()))),
+            false => {
+                let why: Vec<_> = self.open_obstacles().collect();
+                let is_open = self.exit_code() == 2 && (self.is_subset() || !why.is_empty());
+                let text = why.iter().map(|it| match it.check {
+                    Some(check) => format!("{}: {}", line(check), line(it.reason)),
+                    None => line(it.reason),
+                });
+                let text = text.collect::<Vec<_>>().join("\n");
+                ("target.level", is_open.then(|| ("failure", self.headline(), text)))
+            }
+        };
+        let is_failure = matches!(fault, Some(("failure", ..)));
+        let is_error = matches!(fault, Some(("error", ..)));
+        let counts = Counts { tests: 1, failures: usize::from(is_failure), skipped: 0 };
+        let _ = write!(
+            out,
+            "  <testsuite name=\"target\" tests=\"1\" failures=\"{}\" errors=\"{}\" skipped=\"0\">\n    \
+             <testcase classname=\"target\" name=\"{name}\">\n",
+            counts.failures,
+            usize::from(is_error),
+        );
+        match fault {
+            Some((tag, message, text)) => {
+                let (message, text) = (Escaped(&message), Escaped(&text));
+                let _ = writeln!(out, "      <{tag} message=\"{message}\">{text}</{tag}>");
+            }
+            None => {
+                let remarks = self.remarks().join("\n");
+                let said = format!("{}\n{remarks}", self.headline());
+                let _ = writeln!(out, "      <system-out>{}</system-out>", Escaped(&said));
+            }
+        }
+        out.push_str("    </testcase>\n  </testsuite>\n");
+        counts
+    }
+
+    fn suite(&self, category: &CategoryReport, out: &mut String) -> Counts {
+        let counts = Counts::of(&category.checks);
         let name = line(&category.name);
         let _ = writeln!(
             out,
-            "  <testsuite name=\"{}\" tests=\"{total}\" failures=\"{failed}\" errors=\"0\" \
-             skipped=\"{}\">",
+            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">",
             Escaped(&name),
-            skipped + not_applicable,
+            counts.tests,
+            counts.failures,
+            counts.skipped,
         );
         let facts = [
             ("version", line(&self.version)),
             ("specVersion", line(&self.spec_version)),
+            ("testedSpecVersion", line(&self.tested_spec_version)),
             ("target", line(&self.target)),
             ("conformanceLevel", self.conformance_level.to_string()),
+            ("exercisedPercent", self.coverage.percent.to_string()),
         ];
         out.push_str("    <properties>\n");
         for (fact, value) in facts {
@@ -86,27 +167,33 @@ impl Report {
             case(&name, check, out);
         }
         out.push_str("  </testsuite>\n");
+        counts
     }
 }
 
 fn case(category: &str, check: &CheckReport, out: &mut String) {
     let (category, id) = (Escaped(category), line(&check.id));
     let _ = write!(out, "    <testcase classname=\"{category}\" name=\"{}\"", Escaped(&id));
-    let _ = match check.verdict {
-        Verdict::Pass => writeln!(out, "/>"),
-        Verdict::Fail => writeln!(
+    let has_findings = matches!(check.verdict, Verdict::Fail | Verdict::Warn);
+    let _ = match outcome(check) {
+        JunitOutcome::Passed => writeln!(out, "/>"),
+        JunitOutcome::Failed => writeln!(
             out,
             ">\n      <failure message=\"{}\" type=\"{}\">{}</failure>\n    </testcase>",
-            Escaped(&line(&check.title)),
-            Escaped(&line(&check.requirements.join(" "))),
+            Escaped(&match check.verdict {
+                Verdict::Warn => format!("warning: {}", line(&check.title)),
+                _ => line(&check.title),
+            }),
+            Escaped(&line(&check.keyword)),
             Escaped(&findings_text(check)),
         ),
-        Verdict::Warn => writeln!(
+        JunitOutcome::Skipped if has_findings => writeln!(
             out,
-            ">\n      <system-out>{}</system-out>\n    </testcase>",
-            Escaped(&format!("WARN {}\n{}", line(&check.title), findings_text(check))),
+            ">\n      <skipped message=\"accepted by the baseline\"/>\n      \
+             <system-out>{}</system-out>\n    </testcase>",
+            Escaped(&findings_text(check)),
         ),
-        Verdict::Skip | Verdict::NotApplicable => writeln!(
+        JunitOutcome::Skipped => writeln!(
             out,
             ">\n      <skipped message=\"{}\"/>\n    </testcase>",
             Escaped(&check.why_not()),
@@ -117,8 +204,12 @@ fn case(category: &str, check: &CheckReport, out: &mut String) {
 /// Renders all findings of a check.
 fn findings_text(check: &CheckReport) -> String {
     let mut text = format!("{}\n{}\n", check.source(), check.tally());
-    for (finding, modes) in check.merged_findings() {
-        let _ = writeln!(text, "\n{}{modes}", line(&finding.subject));
+    for source in check.sources() {
+        let _ = writeln!(text, "{}: {source}", source.id);
+    }
+    for finding in &check.findings {
+        let others = finding.others().map(|others| format!(", {others}")).unwrap_or_default();
+        let _ = writeln!(text, "\n{}{}{others}", line(&finding.subject), finding.in_modes());
         let mut value = |name: &str, value: &serde_json::Value| {
             let shown = shown(value, MAX_VALUE_BYTES);
             let note = shown.note().map(|note| format!("\n{note}")).unwrap_or_default();
@@ -128,10 +219,18 @@ fn findings_text(check: &CheckReport) -> String {
             value("sent", &finding.sent);
         }
         value("received", &finding.received);
-        let _ = writeln!(text, "expected: {}", line(&finding.expected));
-        let _ = writeln!(text, "mend: {}", line(&finding.mend));
+        for difference in &finding.differences {
+            let _ = writeln!(text, "differs: {}", difference.sentence());
+        }
+        if let Some(expected) = finding.expected_beside_differences() {
+            let _ = writeln!(text, "expected: {}", line(expected));
+        }
+        let _ = writeln!(text, "fix: {}", line(&finding.fix));
+        if !finding.repeat.is_empty() {
+            let _ = writeln!(text, "repeat: {}", line(&finding.repeat));
+        }
     }
-    if let Some(more) = check.omitted_note() {
+    if let Some(more) = check.unrecorded_note() {
         let _ = writeln!(text, "\n{more}");
     }
     text

@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::causes::{Cause, FoundCheck};
 use super::value_text::{counted, line, parts, shown};
-use super::{CheckReport, Report, Summary, Verdict};
-use crate::cases::Finding;
+use super::{Report, Summary, Verdict};
 
 /// The maximum length of a shown value, in bytes.
 const MAX_VALUE_BYTES: usize = 1500;
+/// The maximum number of entries in a list.
+const MAX_LINES: usize = 50;
 
 impl Report {
     /// Renders Markdown for the summary of a CI job, a comment or an issue.
@@ -24,45 +26,71 @@ impl Report {
             plain(&self.circumstances()),
             code(&self.target)
         );
-        if !self.tested().is_empty() {
-            out.push_str(
-                "\n| category | passed | failed | warnings | not tested | not applicable |\n",
-            );
-            out.push_str("|---|--:|--:|--:|--:|--:|\n");
+        for remark in self.remarks() {
+            let _ = writeln!(out, "{}.", plain(&remark));
         }
-        for category in self.tested() {
-            let Summary { passed, failed, warnings, skipped, not_applicable, .. } =
-                Summary::of(&category.checks);
-            let name = plain(&category.name);
-            let counts =
-                [passed, failed, warnings, skipped, not_applicable].map(|count| match count {
-                    0 => String::new(),
-                    count => count.to_string(),
-                });
-            let _ = writeln!(out, "| {name} | {} |", counts.join(" | "));
-        }
+        markdown_list("Left behind in the adapter", &self.left_behind, &mut out);
+        let found = self.found();
         for (verdict, heading) in [(Verdict::Fail, "Failed"), (Verdict::Warn, "Warnings")] {
-            let mut found = self.found().filter(|check| check.verdict == verdict).peekable();
+            let mut found = found.iter().filter(|it| it.check.verdict == verdict).peekable();
             if found.peek().is_some() {
                 let _ = writeln!(out, "\n## {heading}");
             }
-            found.for_each(|check| markdown_of_check(check, &mut out));
+            found.for_each(|found| markdown_of_check(found, &mut out));
         }
+        self.markdown_of_accepted(&mut out);
+        self.markdown_of_summary(&mut out);
         self.markdown_of_left_out(&mut out);
-        for (heading, lines) in self.named() {
-            let _ = writeln!(out, "\n## {heading}\n");
-            for named in lines {
-                let _ = writeln!(out, "- {}", prose(named));
-            }
-        }
+        markdown_list("Left out by the configuration", &self.left_out, &mut out);
         self.markdown_of_missing(&mut out);
         out
+    }
+
+    fn markdown_of_summary(&self, out: &mut String) {
+        if self.tested().is_empty() {
+            return;
+        }
+        out.push_str(
+            "\n## Summary by area\n\n\
+             | area | passed | failed | warnings | not exercised | blocked | not applicable |\n\
+             |---|--:|--:|--:|--:|--:|--:|\n",
+        );
+        for category in self.tested() {
+            let Summary { passed, failed, warnings, skipped, blocked, not_applicable, .. } =
+                Summary::of(&category.checks);
+            let name = plain(&category.name);
+            let counts = [passed, failed, warnings, skipped, blocked, not_applicable];
+            let counts = counts.map(|count| match count {
+                0 => String::new(),
+                count => count.to_string(),
+            });
+            let _ = writeln!(out, "| {name} | {} |", counts.join(" | "));
+        }
+    }
+
+    fn markdown_of_accepted(&self, out: &mut String) {
+        let mut accepted = Vec::new();
+        for FoundCheck { check, causes, .. } in self.accepted() {
+            for Cause { finding, .. } in causes {
+                let why = finding.accepted.as_deref().filter(|why| !why.is_empty());
+                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                let cases = counted(finding.count, "case");
+                accepted.push(format!("{}, {}, {cases}{why}", check.id, finding.subject));
+            }
+        }
+        markdown_list("Accepted by the baseline", &accepted, out);
+        let gone = self.no_longer_found.iter().map(|it| format!("{}, {}", it.check, it.subject));
+        markdown_list(
+            "Accepted by the baseline, but no longer found",
+            &gone.collect::<Vec<_>>(),
+            out,
+        );
     }
 
     fn markdown_of_left_out(&self, out: &mut String) {
         let left_out = self.not_tested();
         if !left_out.is_empty() {
-            out.push_str("\n## Not tested\n\n");
+            out.push_str("\n## Not exercised\n\n");
         }
         for (why, what) in left_out {
             let checks: Vec<_> = what.checks.iter().map(|check| code(check)).collect();
@@ -73,15 +101,13 @@ impl Report {
             let checks: Vec<_> = checks.into_iter().chain(in_part).collect();
             let _ = writeln!(out, "- {}: {}", prose(&why), checks.join(", "));
         }
-        let not_applicable: Vec<_> = self
-            .checks()
-            .filter_map(|check| Some((check, check.not_applicable.as_deref()?)))
-            .collect();
+        let not_applicable = self.not_applicable();
         if !not_applicable.is_empty() {
             out.push_str("\n## Not applicable\n\n");
         }
-        for (check, why) in not_applicable {
-            let _ = writeln!(out, "- {}: {}", code(&check.id), prose(why));
+        for (why, checks) in not_applicable {
+            let checks: Vec<_> = checks.into_iter().map(code).collect();
+            let _ = writeln!(out, "- {}: {}", prose(&why), checks.join(", "));
         }
     }
 
@@ -90,7 +116,7 @@ impl Report {
         if missing.is_empty() {
             return;
         }
-        let _ = writeln!(out, "\n## What keeps level {level} away\n");
+        let _ = writeln!(out, "\n## What blocks level {level}\n");
         for missing in missing {
             let checks: Vec<_> = missing.checks.iter().map(|check| code(check)).collect();
             let _ = match checks.len() {
@@ -107,22 +133,65 @@ impl Report {
     }
 }
 
-fn markdown_of_check(check: &CheckReport, out: &mut String) {
-    let _ = writeln!(out, "\n### {}\n", code(&check.id));
-    let _ =
-        writeln!(out, "{}. {}: {}.", prose(&check.title), plain(&check.source()), check.tally());
-    for (finding, modes) in check.merged_findings() {
-        markdown_of_finding(finding, &modes, out);
+/// Renders a heading and a list, if it has entries.
+fn markdown_list(heading: &str, lines: &[String], out: &mut String) {
+    if lines.is_empty() {
+        return;
     }
-    if let Some(more) = check.omitted_note() {
+    let _ = writeln!(out, "\n## {heading}\n");
+    for named in lines.iter().take(MAX_LINES) {
+        let _ = writeln!(out, "- {}", prose(named));
+    }
+    let more = lines.len().saturating_sub(MAX_LINES);
+    if more > 0 {
+        let _ = writeln!(out, "- … and {more} more");
+    }
+}
+
+fn markdown_of_check(found: &FoundCheck<'_>, out: &mut String) {
+    let FoundCheck { check, causes, blocks } = found;
+    let _ = writeln!(out, "\n### {}\n", code(&check.id));
+    let strength = plain(&format!("{}, level {}", check.keyword, check.level));
+    let _ = writeln!(out, "{}. {}: {strength}.\n", prose(&check.title), check.tally());
+    let known: Vec<_> = check.sources().collect();
+    for source in &known {
+        // The table of requirements is the runner's own, so that its links need no escaping.
+        let _ = writeln!(out, "- [{}]({}): {source}", source.id, source.url());
+    }
+    for id in check.requirements.iter().filter(|id| !known.iter().any(|it| it.id == **id)) {
+        let _ = writeln!(out, "- {}", plain(id));
+    }
+    if !blocks.is_empty() {
+        let count = counted(blocks.len(), "check");
+        let _ = writeln!(out, "- {count} could not be tested because of this");
+    }
+    for cause in causes {
+        markdown_of_finding(cause, out);
+    }
+    if let Some(more) = check.unrecorded_note() {
         let _ = writeln!(out, "\n{more}");
     }
 }
 
-fn markdown_of_finding(finding: &Finding, modes: &str, out: &mut String) {
-    let _ = writeln!(out, "\n**{}**{}\n", code(&finding.subject), plain(modes));
-    let _ = writeln!(out, "- expected: {}", prose(&finding.expected));
-    let _ = writeln!(out, "- mend: {}", prose(&finding.mend));
+fn markdown_of_finding(cause: &Cause<'_>, out: &mut String) {
+    let Cause { finding, also, .. } = cause;
+    let others = finding.others().map(|others| format!(", {others}")).unwrap_or_default();
+    let modes = plain(&finding.in_modes());
+    let _ = writeln!(out, "\n**{}**{modes}{}\n", code(&finding.subject), plain(&others));
+    for (check, finding) in also {
+        let cases = counted(finding.count, "case");
+        let _ = writeln!(out, "- also found by {} ({cases})", code(&check.id));
+    }
+    for difference in &finding.differences {
+        let _ = writeln!(out, "- differs: {}", prose(&difference.sentence()));
+    }
+    if let Some(expected) = finding.expected_beside_differences() {
+        let _ = writeln!(out, "- expected: {}", prose(expected));
+    }
+    let _ = writeln!(out, "- fix: {}", prose(&finding.fix));
+    if !finding.repeat.is_empty() {
+        let _ = writeln!(out, "- repeat: {}", code(&finding.repeat));
+    }
     if !finding.sent.is_null() {
         let _ = writeln!(out, "\nsent:\n\n{}", block(&finding.sent));
     }

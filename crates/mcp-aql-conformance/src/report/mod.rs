@@ -1,22 +1,44 @@
 //! The report of a run: the results of each check and the conformance level.
 
 mod badge;
+mod baseline;
+mod causes;
+mod coverage;
+mod diff;
+mod exit_code;
 mod html;
+mod html_causes;
 mod judgement;
 mod junit;
 mod markdown;
+mod obstacles;
+mod repeat;
+mod sarif;
+#[cfg(test)]
+mod schema_tests;
 mod show;
 #[cfg(test)]
 mod tests;
 mod text;
+mod upgrade;
 mod value_text;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cases::Finding;
+pub use self::baseline::{AcceptedFinding, Baseline};
+pub use self::coverage::Coverage;
+pub use self::diff::{Diff, DiffEntry};
 use crate::category::Mode;
+use crate::finding::Finding;
+pub use crate::requirements::SPEC_VERSIONS;
+
+/// The version of the form of reports in JSON. Reports of earlier versions can still be read.
+pub const SCHEMA_VERSION: u32 = 2;
+
+/// The JSON schema of reports of this version.
+pub const SCHEMA: &str = include_str!("../../report.schema.json");
 
 /// The verdict of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -29,6 +51,8 @@ pub enum Verdict {
     NotApplicable,
     /// No case could be tested.
     Skip,
+    /// No case could be tested because of findings of other checks.
+    Blocked,
     /// A requirement that is a SHOULD was violated.
     Warn,
     /// A requirement that is a MUST was violated.
@@ -42,6 +66,7 @@ impl Verdict {
             Self::Pass => "PASS",
             Self::NotApplicable => "N/A",
             Self::Skip => "SKIP",
+            Self::Blocked => "BLOCKED",
             Self::Warn => "WARN",
             Self::Fail => "FAIL",
         }
@@ -67,16 +92,28 @@ impl Verdict {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
+    /// The version of the report's form.
+    #[serde(default = "first_version")]
+    pub schema_version: u32,
     /// The name of the server.
     pub implementation: String,
     /// The version of the server.
     pub version: String,
-    /// The version of the protocol that the adapter states and the checks cover.
+    /// The version of the protocol that the adapter states.
     pub spec_version: String,
+    /// The version of the protocol that the adapter was tested against.
+    #[serde(default = "first_spec_version")]
+    pub tested_spec_version: String,
     /// The target, as a URL or a command.
     pub target: String,
     /// The version of the runner.
     pub runner: String,
+    /// The arguments that repeat the run with other checks: permissions, configuration and target.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invocation: Vec<String>,
+    /// The selected categories, checks and requirements; empty for all checks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub selection: Vec<String>,
     /// The requested level.
     pub requested_level: u8,
     /// The achieved level: 0, 1 or 2.
@@ -88,6 +125,12 @@ pub struct Report {
     /// The reasons why the level is not higher.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub obstacles: Vec<String>,
+    /// The obstacles that a baseline accepts: ids of checks that were not exercised, and other reasons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepted_obstacles: Vec<String>,
+    /// Accepted findings of a baseline that did not occur, although their checks were exercised.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub no_longer_found: Vec<AcceptedFinding>,
     /// The tested modes.
     pub modes: Vec<Mode>,
     /// Items that the run created and could not remove, with the reasons.
@@ -95,6 +138,9 @@ pub struct Report {
     pub left_behind: Vec<String>,
     /// The duration of the run in milliseconds.
     pub duration_ms: u64,
+    /// The share of the adapter that was exercised.
+    #[serde(default)]
+    pub coverage: Coverage,
     /// The number of checks of each verdict.
     pub summary: Summary,
     /// The checks by category.
@@ -113,8 +159,11 @@ pub struct Summary {
     pub failed: usize,
     /// Checks with warnings.
     pub warnings: usize,
-    /// Checks that were not tested.
+    /// Checks that were not exercised.
     pub skipped: usize,
+    /// Checks that were not exercised because of findings of other checks.
+    #[serde(default)]
+    pub blocked: usize,
     /// Checks of features that the adapter does not have.
     pub not_applicable: usize,
 }
@@ -147,9 +196,9 @@ pub struct CheckReport {
     pub verdict: Verdict,
     /// The number of passed cases.
     pub passed: usize,
-    /// The number of failed cases; `findings` has the first ones.
+    /// The number of failed cases.
     pub found: usize,
-    /// The findings.
+    /// The findings: one for each cause, up to a limit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// The number of skipped cases by reason.
@@ -158,6 +207,9 @@ pub struct CheckReport {
     /// The reason why the check is not applicable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_applicable: Option<String>,
+    /// The ids of the checks whose findings prevented cases of this check.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_by: Vec<String>,
     /// Whether cases were skipped that another configuration would test.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
@@ -171,16 +223,12 @@ impl Report {
     pub fn checks(&self) -> impl Iterator<Item = &CheckReport> {
         self.categories.iter().flat_map(|category| &category.checks)
     }
+}
 
-    /// The exit code (REQ-CNF-12): 0 if all checks passed, 1 if a MUST failed, 2 if there are only warnings
-    /// or untested checks.
-    pub fn exit_code(&self) -> u8 {
-        if self.modes.is_empty() || self.summary.failed > 0 {
-            1
-        } else if self.summary.warnings > 0 || self.conformance_level < self.requested_level {
-            2
-        } else {
-            0
-        }
-    }
+const fn first_version() -> u32 {
+    1
+}
+
+fn first_spec_version() -> String {
+    SPEC_VERSIONS.first().copied().unwrap_or_default().to_owned()
 }

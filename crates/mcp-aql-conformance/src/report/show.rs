@@ -5,13 +5,17 @@ use std::collections::BTreeMap;
 
 use super::value_text::{counted, line};
 use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
-use crate::cases::Finding;
+use crate::finding::{Difference, Finding, NO_SUCH_MEMBER};
+use crate::requirements::{RequirementSource, requirement};
+
+/// The maximum length of a value in a sentence, in characters.
+const MAX_INLINE_CHARS: usize = 120;
 
 /// The label of failed checks.
 pub(super) const FAILED: &str = "failed";
 
 /// The reason of a check without cases, if it has none.
-pub(super) const NO_CASE: &str = "nothing came up to test it with";
+pub(super) const NO_CASE: &str = "no reply contained what this check needs";
 
 /// The checks that were not tested for one reason.
 #[derive(Debug, Default, PartialEq)]
@@ -24,15 +28,6 @@ pub(super) struct SkippedChecks<'a> {
     pub(super) in_part: Vec<&'a str>,
 }
 
-/// An obstacle to the next level with all checks that it concerns.
-#[derive(Debug, PartialEq)]
-pub(super) struct Obstacle {
-    /// The obstacle.
-    pub(super) what: String,
-    /// The checks.
-    pub(super) checks: Vec<String>,
-}
-
 impl Summary {
     /// Counts one more check.
     pub(super) fn count(&mut self, verdict: Verdict) {
@@ -42,6 +37,7 @@ impl Summary {
             Verdict::Fail => &mut self.failed,
             Verdict::Warn => &mut self.warnings,
             Verdict::Skip => &mut self.skipped,
+            Verdict::Blocked => &mut self.blocked,
             Verdict::NotApplicable => &mut self.not_applicable,
         } += 1;
     }
@@ -62,6 +58,7 @@ impl Summary {
             (Verdict::Warn, self.warnings),
             (Verdict::Pass, self.passed),
             (Verdict::Skip, self.skipped),
+            (Verdict::Blocked, self.blocked),
             (Verdict::NotApplicable, self.not_applicable),
         ]
         .into_iter()
@@ -75,7 +72,8 @@ impl Verdict {
         match self {
             Self::Pass => "passed",
             Self::NotApplicable => "not applicable",
-            Self::Skip => "not tested",
+            Self::Skip => "not exercised",
+            Self::Blocked => "blocked by other findings",
             Self::Warn => "with warnings",
             Self::Fail => "failed",
         }
@@ -87,6 +85,7 @@ impl Verdict {
             Self::Pass => "pass",
             Self::NotApplicable => "na",
             Self::Skip => "skip",
+            Self::Blocked => "blocked",
             Self::Warn => "warn",
             Self::Fail => "fail",
         }
@@ -100,32 +99,55 @@ pub(super) fn counts(summary: &Summary) -> String {
 }
 
 impl Report {
-    /// The verdict in a few words.
+    /// The verdict in a few words: "Level 2 granted".
     pub(super) fn verdict(&self) -> String {
         match (self.modes.is_empty(), self.conformance_level) {
-            (true, _) => "nothing could be tested".to_owned(),
-            (false, 0) => "no level is shown".to_owned(),
-            (false, level) if self.left_out.is_empty() => format!("level {level} is shown"),
-            (false, level) => {
-                format!("level {level} is shown, but for what is left out")
+            (true, _) => "Nothing could be tested".to_owned(),
+            (false, _) if self.is_subset() => {
+                format!("Only selected checks were run ({})", line(&self.selection.join(", ")))
             }
+            (false, 0) => "No level granted".to_owned(),
+            (false, level) if self.left_out.is_empty() => format!("Level {level} granted"),
+            (false, level) => format!("Level {level} granted, except for what was left out"),
         }
     }
 
     /// The verdict in one line with the counts or the reason.
     pub(super) fn headline(&self) -> String {
         let verdict = self.verdict();
-        let mut characters = verdict.chars();
-        let first: String = characters.next().into_iter().flat_map(char::to_uppercase).collect();
-        let verdict = format!("{first}{}", characters.as_str());
         match self.obstacles.as_slice() {
             why if self.modes.is_empty() => format!("{verdict}: {}", line(&why.join("; "))),
             _ if self.summary.total == 0 => verdict,
             _ => {
-                let total = counted(self.summary.total, "check");
-                format!("{verdict}. Of {total}: {}", counts(&self.summary))
+                let (total, percent) =
+                    (counted(self.summary.total, "check"), self.coverage.percent);
+                format!("{verdict}, {percent} % exercised. Of {total}: {}", counts(&self.summary))
             }
         }
+    }
+
+    /// Remarks on the run as a whole.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        if self.modes.is_empty() {
+            return Vec::new();
+        }
+        let mut remarks = vec![self.coverage_in_words()];
+        let (stated, tested) = (line(&self.spec_version), line(&self.tested_spec_version));
+        if stated == "unknown" {
+            remarks.push(format!(
+                "The adapter does not state a version of the protocol; it was tested against {tested}"
+            ));
+        } else if stated != tested {
+            remarks.push(format!(
+                "The adapter states version {stated} of the protocol, but was tested against {tested}"
+            ));
+        }
+        let accepted = self.checks().filter(|check| check.is_accepted()).count();
+        if accepted > 0 {
+            let checks = counted(accepted, "check");
+            remarks.push(format!("The baseline accepts the findings of {checks}"));
+        }
+        remarks
     }
 
     /// The target, the modes and the duration.
@@ -137,7 +159,7 @@ impl Report {
             several => format!(", in {} mode", several.join(" and ")),
         };
         let seconds = self.seconds();
-        format!("MCP-AQL {}{modes}, {seconds} s", line(&self.spec_version))
+        format!("MCP-AQL {}{modes}, {seconds} s", line(&self.tested_spec_version))
     }
 
     /// The duration in seconds with two decimals.
@@ -155,43 +177,6 @@ impl Report {
         if self.modes.is_empty() { Summary::default() } else { self.summary }
     }
 
-    /// The next requested level that was not achieved.
-    pub(super) fn next_level(&self) -> Option<u8> {
-        (self.conformance_level < self.requested_level).then_some(self.conformance_level + 1)
-    }
-
-    /// The obstacles to the next level, grouped by kind.
-    pub(super) fn missing(&self) -> Vec<Obstacle> {
-        let next = self.next_level().filter(|_| !self.modes.is_empty());
-        let Some(next) = next else { return Vec::new() };
-        let mut missing: Vec<Obstacle> = Vec::new();
-        for obstacle in &self.obstacles {
-            let (what, check) = match split_obstacle(obstacle, next) {
-                Some(split) => split,
-                None => continue,
-            };
-            match missing.iter_mut().find(|missing| missing.what == what) {
-                Some(missing) => missing.checks.extend(check),
-                None => missing.push(Obstacle { what, checks: check.into_iter().collect() }),
-            }
-        }
-        missing.sort_by_key(|missing| missing.what != FAILED);
-        missing
-    }
-
-    /// The lists of the report with their headings.
-    pub(super) fn named(&self) -> impl Iterator<Item = (&'static str, &Vec<String>)> {
-        [("Left out", &self.left_out), ("Left behind", &self.left_behind)]
-            .into_iter()
-            .filter(|(_, lines)| !lines.is_empty())
-    }
-
-    /// The checks with findings, failures first.
-    pub(super) fn found(&self) -> impl Iterator<Item = &CheckReport> {
-        let of = |verdict| self.checks().filter(move |check| check.verdict == verdict);
-        of(Verdict::Fail).chain(of(Verdict::Warn))
-    }
-
     /// The skipped cases by reason.
     pub(super) fn not_tested(&self) -> BTreeMap<String, SkippedChecks<'_>> {
         let mut left_out: BTreeMap<String, SkippedChecks<'_>> = BTreeMap::new();
@@ -200,7 +185,7 @@ impl Report {
                 let entry = left_out.entry(line(why)).or_default();
                 entry.cases += cases;
                 match check.verdict {
-                    Verdict::Skip => entry.checks.push(&check.id),
+                    Verdict::Skip | Verdict::Blocked => entry.checks.push(&check.id),
                     _ => entry.in_part.push(&check.id),
                 }
             }
@@ -211,6 +196,17 @@ impl Report {
         }
         left_out
     }
+
+    /// The checks that do not apply, by reason.
+    pub(super) fn not_applicable(&self) -> BTreeMap<String, Vec<&str>> {
+        let mut checks: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for check in self.checks() {
+            if let Some(why) = &check.not_applicable {
+                checks.entry(line(why)).or_default().push(&check.id);
+            }
+        }
+        checks
+    }
 }
 
 impl CheckReport {
@@ -220,40 +216,15 @@ impl CheckReport {
         line(&format!("{requirements}, {}, level {}", self.keyword, self.level))
     }
 
-    /// The count of failed cases: "2 of 7 cases".
+    /// The count of failed cases: "2 of 7 cases failed".
     pub(super) fn tally(&self) -> String {
         let total = self.found + self.passed;
-        format!("{} of {} not as it should be", self.found, counted(total, "case"))
+        format!("{} of {} failed", self.found, counted(total, "case"))
     }
 
-    /// The findings with their modes. Equal findings of both modes are merged.
-    pub(super) fn merged_findings(&self) -> Vec<(&Finding, String)> {
-        let mut reported: Vec<(&Finding, Vec<String>)> = Vec::new();
-        for finding in &self.findings {
-            let mode = finding.mode.as_deref().map(line);
-            let same = reported.iter_mut().find(|(first, modes)| {
-                let is_other_mode = mode.as_ref().is_some_and(|mode| !modes.contains(mode));
-                let of = |finding: &Finding| {
-                    [&finding.subject, &finding.expected, &finding.mend].map(Clone::clone)
-                };
-                is_other_mode && of(first) == of(finding)
-            });
-            match same {
-                Some((_, modes)) => modes.extend(mode),
-                None => reported.push((finding, mode.into_iter().collect())),
-            }
-        }
-        let named = |modes: Vec<String>| match modes.as_slice() {
-            [] => String::new(),
-            modes => format!(" ({} mode)", modes.join(" and ")),
-        };
-        reported.into_iter().map(|(finding, modes)| (finding, named(modes))).collect()
-    }
-
-    /// A note about findings that are not listed.
-    pub(super) fn omitted_note(&self) -> Option<String> {
-        let more = self.found.saturating_sub(self.findings.len());
-        (more > 0).then(|| format!("… and {}", counted(more, "more finding")))
+    /// The sources of the requirements in the protocol's text.
+    pub(super) fn sources(&self) -> impl Iterator<Item = RequirementSource> {
+        self.requirements.iter().filter_map(|id| requirement(id))
     }
 
     /// The reason why the check was tested in part.
@@ -273,21 +244,30 @@ impl CheckReport {
     }
 }
 
-/// Splits an obstacle of this level into its kind and the check. Returns `None` for other levels.
-fn split_obstacle(obstacle: &str, level: u8) -> Option<(String, Option<String>)> {
-    let Some(rest) = obstacle.strip_prefix("level ") else {
-        return Some((line(obstacle), None));
-    };
-    let rest = rest.strip_prefix(&format!("{level}: "))?;
-    for (between, said) in
-        [(" was not tested: ", "not tested"), (" was tested in part: ", "tested in part")]
-    {
-        if let Some((check, why)) = rest.split_once(between) {
-            return Some((format!("{said}: {}", line(why)), Some(line(check))));
-        }
+impl Finding {
+    /// The expected value, unless it only repeats the differences.
+    pub(super) fn expected_beside_differences(&self) -> Option<&str> {
+        let repeats = self.expected.starts_with("`/") || self.expected.starts_with("the value ");
+        (self.differences.is_empty() || !repeats).then_some(self.expected.as_str())
     }
-    match rest.strip_suffix(" failed") {
-        Some(check) => Some((FAILED.to_owned(), Some(line(check)))),
-        None => Some((line(rest), None)),
+}
+
+impl Difference {
+    /// The difference in a sentence with code: "`/error` is missing; expected an object".
+    pub(super) fn sentence(&self) -> String {
+        let (path, expected) = (line(&self.path), line(&self.expected));
+        let path = if path.is_empty() { "the value".to_owned() } else { format!("`{path}`") };
+        match &self.received {
+            None => format!("{path} is missing; expected {expected}"),
+            Some(_) if expected == NO_SUCH_MEMBER => format!("{path} is not allowed here"),
+            Some(received) => {
+                let received = received.to_string();
+                let mut shown: String = received.chars().take(MAX_INLINE_CHARS).collect();
+                if shown.len() < received.len() {
+                    shown.push('…');
+                }
+                format!("{path}: expected {expected}; received {}", line(&shown))
+            }
+        }
     }
 }

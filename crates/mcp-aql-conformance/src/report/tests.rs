@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::finding::Difference;
 
 /// Texts that look like markup or commands.
 const HOSTILE: [&str; 13] = [
@@ -23,12 +24,22 @@ const HOSTILE: [&str; 13] = [
 
 fn finding(text: &str) -> Finding {
     Finding {
-        mode: Some(text.to_owned()),
+        modes: vec![text.to_owned()],
         subject: text.to_owned(),
+        alike: vec![text.to_owned()],
+        count: 3,
         sent: json!({ "tool": text, "arguments": { text: [text] } }),
         received: json!({ "success": false, "error": { "message": text } }),
+        differences: vec![Difference {
+            path: format!("/error/{text}"),
+            expected: text.to_owned(),
+            received: Some(json!(text)),
+        }],
         expected: format!("`{text}` or else"),
-        mend: text.to_owned(),
+        fix: text.to_owned(),
+        cause: "0123456789abcdef".to_owned(),
+        repeat: format!("mcp-aql-conformance test --check shapes.union -- {text}"),
+        accepted: None,
     }
 }
 
@@ -49,24 +60,43 @@ fn check(id: &str, verdict: Verdict, text: &str) -> CheckReport {
             _ => BTreeMap::new(),
         },
         not_applicable: (verdict == Verdict::NotApplicable).then(|| text.to_owned()),
+        blocked_by: match verdict {
+            Verdict::Blocked => vec!["shapes.union".to_owned()],
+            _ => Vec::new(),
+        },
         partial: false,
         cut_short: false,
     }
 }
 
 /// A report with a check of each verdict, in which every text of the adapter is this one.
-fn report(text: &str) -> Report {
+pub(super) fn report(text: &str) -> Report {
     let checks = vec![
         check("shapes.union", Verdict::Fail, text),
         check("shapes.meta", Verdict::Warn, text),
         check("shapes.success", Verdict::Pass, text),
         check("shapes.failure", Verdict::Skip, text),
+        check("shapes.dates", Verdict::Blocked, text),
         check("shapes.warnings", Verdict::NotApplicable, text),
     ];
     Report {
+        schema_version: SCHEMA_VERSION,
         implementation: text.to_owned(),
         version: text.to_owned(),
         spec_version: text.to_owned(),
+        tested_spec_version: "1.0.0-draft".to_owned(),
+        invocation: vec!["--".to_owned(), text.to_owned()],
+        selection: Vec::new(),
+        accepted_obstacles: Vec::new(),
+        no_longer_found: vec![AcceptedFinding {
+            check: text.to_owned(),
+            cause: text.to_owned(),
+            cases: 1,
+            subject: text.to_owned(),
+            expected: text.to_owned(),
+            reason: text.to_owned(),
+        }],
+        coverage: Coverage { applicable: 5, exercised: 3, percent: 60, operations: 9, called: 4 },
         target: text.to_owned(),
         runner: "0.1.0".to_owned(),
         requested_level: 2,
@@ -86,25 +116,31 @@ fn report(text: &str) -> Report {
 }
 
 /// A report of a level without findings.
-fn faultless(level: u8) -> Report {
+pub(super) fn faultless(level: u8) -> Report {
     let checks = vec![check("shapes.success", Verdict::Pass, "")];
     Report {
         conformance_level: level,
         requested_level: level,
         left_out: Vec::new(),
         obstacles: Vec::new(),
+        left_behind: Vec::new(),
+        no_longer_found: Vec::new(),
+        spec_version: "1.0.0-draft".to_owned(),
+        coverage: Coverage::of_checks(checks.iter()),
         summary: Summary::of(&checks),
         categories: vec![CategoryReport { name: "shapes".to_owned(), checks }],
         ..report("tasks")
     }
 }
 
-fn unreached(why: &str) -> Report {
+pub(super) fn unreached(why: &str) -> Report {
     let checks = vec![check("shapes.union", Verdict::Skip, "")];
     Report {
         obstacles: vec![why.to_owned()],
         modes: Vec::new(),
         left_behind: Vec::new(),
+        left_out: Vec::new(),
+        no_longer_found: Vec::new(),
         summary: Summary::of(&checks),
         categories: vec![CategoryReport { name: "shapes".to_owned(), checks }],
         ..report("unknown")
@@ -256,22 +292,26 @@ fn every_finding_is_told_with_all_that_belongs_to_it() {
             "REQ-RSP-04",
             "MUST",
             "level 1",
-            "12 of 15 cases",
-            "11 more findings",
+            "12 of 15 cases failed",
+            "9 more failed cases",
+            "v1.0.0-draft §5.1, normative",
+            "/error/create_task",
+            "mcp-aql-conformance test --check",
+            "60",
             "create_task",
             "or else",
             "received",
             "sent",
-            "mend",
+            "fix",
             "left out: create",
             "not applicable",
         ] {
-            let shown = shown.replace("\\_", "_").replace("do not apply", "not applicable");
+            let shown = shown.replace("\\_", "_").replace("Not applicable", "not applicable");
             assert!(shown.contains(part), "{part} in {shown}");
         }
     }
     for shown in [report.text(false), report.markdown(), report.html()] {
-        assert!(shown.contains("What keeps level 1 away"), "{shown}");
+        assert!(shown.contains("What blocks level 1"), "{shown}");
         assert!(shown.replace("\\_", "_").contains("semantic mode: create_task"), "{shown}");
         assert!(!shown.contains("only one endpoint mode"), "that is about level 2: {shown}");
     }
@@ -288,36 +328,324 @@ fn groups_skipped_cases_by_reason() {
     let text = Report { categories, ..report("x") }.text(false);
     assert!(
         text.contains(
-            "Not tested\n  left out: x (6 cases)\n    shapes.failure\n    and 1 check in part\n"
+            "Not exercised\n  left out: x (6 cases)\n    shapes.failure\n    and 1 check in part\n"
         ),
         "{text}"
     );
 }
 
+/// The causes of a report by check, each with the number of its cases and the other checks that found it.
+fn causes(report: &Report) -> Vec<(String, usize, Vec<String>)> {
+    let of_check = |found: causes::FoundCheck<'_>| {
+        let id = found.check.id.clone();
+        let causes = found.causes.into_iter().map(move |cause| {
+            let also = cause.also.iter().map(|(check, _)| check.id.clone()).collect();
+            (id.clone(), cause.finding.count, also)
+        });
+        causes.collect::<Vec<_>>()
+    };
+    report.found().into_iter().flat_map(of_check).collect()
+}
+
+fn with_checks(checks: Vec<CheckReport>) -> Report {
+    Report {
+        summary: Summary::of(&checks),
+        coverage: Coverage::of_checks(checks.iter()),
+        categories: vec![CategoryReport { name: "shapes".to_owned(), checks }],
+        conformance_level: 0,
+        ..faultless(2)
+    }
+}
+
+fn failed(id: &str, causes: &[&str]) -> CheckReport {
+    let of_cause = |cause: &&str| Finding { cause: (*cause).to_owned(), ..finding("get_bed") };
+    let findings: Vec<_> = causes.iter().map(of_cause).collect();
+    CheckReport { found: 3 * findings.len(), findings, ..check(id, Verdict::Fail, "x") }
+}
+
 #[test]
-fn merges_equal_findings_of_both_modes() {
-    let in_mode = |mode: &str, sent: &str| Finding {
-        mode: Some(mode.to_owned()),
-        sent: json!({ "tool": sent }),
-        ..finding("get_task")
-    };
-    let check = CheckReport {
-        found: 3,
-        findings: vec![
-            in_mode("semantic", "mcp_aql_read"),
-            in_mode("single", "mcp_aql"),
-            Finding { mode: Some("single".to_owned()), ..finding("list_tasks") },
-        ],
-        ..check("shapes.union", Verdict::Fail, "x")
-    };
-    let reported = check.merged_findings();
-    let reported: Vec<_> =
-        reported.iter().map(|(it, modes)| (it.subject.as_str(), modes.as_str())).collect();
+fn one_cause_is_one_finding_across_checks() {
+    let report = with_checks(vec![
+        check("shapes.meta", Verdict::Warn, "x"),
+        failed("shapes.union", &["a", "b"]),
+        failed("shapes.failure", &["b"]),
+        check("shapes.dates", Verdict::Blocked, "x"),
+        failed("shapes.success", &["c"]),
+    ]);
+    let checks = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
     assert_eq!(
-        reported,
-        [("get_task", " (semantic and single mode)"), ("list_tasks", " (single mode)")]
+        causes(&report),
+        [
+            // It blocks another check, so it comes first.
+            ("shapes.union".to_owned(), 3, Vec::new()),
+            ("shapes.union".to_owned(), 3, checks(&["shapes.failure"])),
+            ("shapes.success".to_owned(), 3, Vec::new()),
+            ("shapes.meta".to_owned(), 3, Vec::new()),
+        ]
     );
-    assert_eq!(check.omitted_note(), None);
+    let text = report.text(false);
+    assert!(text.contains("1 check could not be tested because of this"), "{text}");
+    assert!(text.contains("also found by shapes.failure (3 cases)"), "{text}");
+    assert!(!text.contains("FAIL  shapes.failure"), "{text}");
+    // The page links to each cause, also from checks that share it.
+    let page = report.html();
+    assert!(page.contains("id=\"check-shapes.failure\""), "{page}");
+    assert_eq!(page.matches("<a href=\"#finding-2\">finding 2</a>").count(), 2);
+}
+
+#[test]
+fn links_of_the_page_lead_to_anchors() {
+    let page = report("get_bed").html();
+    let ids: Vec<_> =
+        page.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let links: Vec<_> =
+        page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(links.len() > 10, "{links:?}");
+    for link in links {
+        assert!(ids.contains(&link), "{link} of {ids:?}");
+    }
+    assert!(page.contains("/docs/versions/v1.0.0-draft.md#51-discriminated-union"), "{page}");
+}
+
+#[test]
+fn other_cases_of_a_cause_are_counted() {
+    let of = |count, alike: &[&str]| Finding {
+        count,
+        alike: alike.iter().map(|it| (*it).to_owned()).collect(),
+        modes: vec!["semantic".to_owned(), "single".to_owned()],
+        ..finding("x")
+    };
+    assert_eq!(of(2, &[]).others(), None);
+    assert_eq!(of(1, &[]).others(), None);
+    assert_eq!(of(3, &[]).others().as_deref(), Some("and 2 more cases alike"));
+    assert_eq!(of(4, &["y"]).others().as_deref(), Some("and 3 more cases alike: y"));
+    let many = of(76, &["a", "b", "c", "d", "e", "f"]).others();
+    assert_eq!(many.as_deref(), Some("and 75 more cases alike: a, b, c, d, e, …"));
+}
+
+#[test]
+fn reports_of_schema_version_1_are_upgraded() {
+    let entry =
+        |at: usize| json!({ "element_name": format!("op_{at}"), "description": "x".repeat(400) });
+    let expected = "`/name`: is missing; a string; `/element_name`: a form without this member";
+    let findings = |mode: &str| {
+        let of = |at: usize| {
+            json!({
+                "mode": mode, "subject": format!("entry {at}"), "received": entry(at),
+                "expected": expected, "mend": "name the entries",
+            })
+        };
+        (0..5).map(of).collect::<Vec<_>>()
+    };
+    let mut old = serde_json::to_value(with_checks(vec![failed("shapes.union", &[])])).unwrap();
+    for member in ["schemaVersion", "testedSpecVersion", "invocation", "coverage"] {
+        old.as_object_mut().unwrap().remove(member);
+    }
+    old["target"] = json!("node index.js");
+    let check = old.pointer_mut("/categories/0/checks/0").unwrap();
+    check["found"] = json!(30);
+    check["findings"] = json!([findings("semantic"), findings("single")].concat());
+    let report = Report::from_json(&old.to_string()).unwrap();
+    assert_eq!((report.schema_version, report.tested_spec_version.as_str()), (2, "1.0.0-draft"));
+    assert_eq!(report.coverage.percent, 100);
+    let check = report.checks().next().unwrap();
+    let [finding] = check.findings.as_slice() else { panic!("{:#?}", check.findings) };
+    assert_eq!((finding.count, finding.alike.len(), finding.modes.len()), (10, 4, 2));
+    assert_eq!(finding.fix, "name the entries");
+    assert_eq!(finding.differences[0].sentence(), "`/name` is missing; expected a string");
+    assert_eq!(finding.differences[1].expected, "no such member");
+    assert!(finding.repeat.ends_with("--mode semantic -- node index.js"), "{}", finding.repeat);
+    assert_eq!(
+        check.unrecorded_note().as_deref(),
+        Some("… and 20 more failed cases without details")
+    );
+    old["schemaVersion"] = json!(3);
+    let error = Report::from_json(&old.to_string()).unwrap_err();
+    assert!(error.to_string().contains("reads up to 2"), "{error}");
+}
+
+#[test]
+fn accepted_findings_do_not_decide_the_exit_code() {
+    // REQ-CNF-12
+    let mut report = with_checks(vec![
+        failed("shapes.union", &["a", "b"]),
+        check("shapes.meta", Verdict::Warn, "x"),
+        check("shapes.failure", Verdict::Skip, "x"),
+    ]);
+    report.categories[0].checks[1].found = 3;
+    report.obstacles = vec![
+        "level 1: shapes.union failed".to_owned(),
+        "level 1: shapes.failure was not tested: left out: x".to_owned(),
+    ];
+    assert_eq!(report.exit_code(), 1);
+    let baseline = Baseline::of(&report);
+    assert_eq!(baseline.findings.len(), 3);
+    assert_eq!(baseline.obstacles, ["shapes.failure"]);
+    let saved = serde_json::to_string(&baseline).unwrap();
+    assert_eq!(Baseline::from_json(&saved).unwrap(), baseline);
+
+    let mut accepted = report.clone();
+    accepted.accept(&baseline);
+    assert_eq!(accepted.exit_code(), 0);
+    let text = accepted.text(false);
+    assert!(text.contains("Accepted by the baseline\n  shapes.union  get_bed (3 cases)"), "{text}");
+    assert!(!text.contains("FAIL"), "{text}");
+    assert!(accepted.junit().contains(" failures=\"0\" errors=\"0\""), "{}", accepted.junit());
+
+    // More cases of an accepted cause are not accepted.
+    let mut more = report.clone();
+    more.categories[0].checks[0].findings[0].count += 1;
+    more.accept(&baseline);
+    assert_eq!(more.exit_code(), 1);
+    // Neither are other obstacles.
+    let mut other = report.clone();
+    other.obstacles.push("level 1: shapes.success was not tested: y".to_owned());
+    other.accept(&baseline);
+    assert_eq!(other.exit_code(), 2);
+    // A baseline names what no longer occurs.
+    let mut fixed = report.clone();
+    fixed.categories[0].checks[0].findings.remove(1);
+    fixed.categories[0].checks[0].found = 3;
+    fixed.accept(&baseline);
+    let gone: Vec<_> = fixed.no_longer_found.iter().map(|it| it.cause.as_str()).collect();
+    assert_eq!(gone, ["b"]);
+    for text in [r#"{"baselineVersion":2,"findings":[]}"#, "{}", r#"{"findings":1}"#] {
+        assert!(Baseline::from_json(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn comparison_lists_new_fixed_and_unchanged_findings() {
+    let old = with_checks(vec![
+        failed("shapes.union", &["a", "b"]),
+        check("shapes.success", Verdict::Pass, "x"),
+    ]);
+    let new = with_checks(vec![
+        failed("shapes.union", &["b", "c"]),
+        CheckReport { passed: 0, ..check("shapes.success", Verdict::Skip, "x") },
+    ]);
+    let causes =
+        |entries: &[DiffEntry]| entries.iter().map(|entry| entry.cause.clone()).collect::<Vec<_>>();
+    let diff = Diff::of(&old, &new);
+    assert_eq!(
+        (causes(&diff.new), causes(&diff.fixed), causes(&diff.unchanged)),
+        (vec!["c".to_owned()], vec!["a".to_owned()], vec!["b".to_owned()])
+    );
+    assert_eq!(diff.no_longer_exercised, ["shapes.success"]);
+    assert!(diff.is_worse());
+    let text = diff.text();
+    assert!(text.contains("New: 1 finding\n  FAIL  shapes.union  get_bed: expected"), "{text}");
+    assert!(!Diff::of(&old, &old).is_worse());
+    let better = with_checks(vec![
+        failed("shapes.union", &["b"]),
+        check("shapes.success", Verdict::Pass, "x"),
+    ]);
+    assert!(!Diff::of(&old, &better).is_worse());
+    // More cases of a known cause are new.
+    let mut more = old.clone();
+    more.categories[0].checks[0].findings[0].count += 1;
+    assert_eq!(causes(&Diff::of(&old, &more).new), ["a"]);
+    // A lower level is worse, except that a run of selected checks has none.
+    let lower = Report { conformance_level: 1, ..faultless(2) };
+    assert!(Diff::of(&faultless(2), &lower).is_worse());
+    let subset =
+        Report { selection: vec!["shapes".to_owned()], conformance_level: 0, ..faultless(2) };
+    assert!(!Diff::of(&faultless(2), &subset).is_worse());
+    for text in HOSTILE {
+        assert_eq!(obeyed(&Diff::of(&faultless(1), &self::report(text)).text()), None, "{text:?}");
+    }
+}
+
+#[test]
+fn sarif_has_a_result_for_each_cause() {
+    for text in HOSTILE {
+        let report = report(text);
+        let sarif: Value = serde_json::from_str(&report.sarif()).unwrap();
+        let run = &sarif["runs"][0];
+        let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+        assert_eq!(rules.len(), report.checks().count());
+        let results = run["results"].as_array().unwrap();
+        let levels: Vec<_> = results.iter().map(|result| result["level"].clone()).collect();
+        assert_eq!(levels, ["error", "warning"]);
+        for result in results {
+            let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+            assert_eq!(rules[index]["id"], result["ruleId"]);
+            let uri = result.pointer("/locations/0/physicalLocation/artifactLocation/uri");
+            let uri = uri.and_then(Value::as_str).unwrap();
+            let is_plain = |each: char| each.is_ascii_alphanumeric() || "-_.".contains(each);
+            assert!(!uri.is_empty() && uri.chars().all(is_plain), "{uri}");
+            assert_eq!(obeyed(result["message"]["text"].as_str().unwrap()), None, "{text:?}");
+        }
+    }
+    let sarif: Value = serde_json::from_str(&unreached("it is not there").sarif()).unwrap();
+    let invocation = &sarif["runs"][0]["invocations"][0];
+    assert_eq!(invocation["executionSuccessful"], Value::from(false));
+    assert_eq!(sarif["runs"][0]["results"], json!([]));
+}
+
+#[test]
+fn junit_has_failures_exactly_if_the_exit_code_is_not_0() {
+    let warned = with_checks(vec![check("shapes.meta", Verdict::Warn, "x")]);
+    let warned = Report { conformance_level: 2, ..warned };
+    let subset =
+        Report { selection: vec!["shapes".to_owned()], conformance_level: 0, ..faultless(2) };
+    let untested = with_checks(vec![check("shapes.failure", Verdict::Skip, "x")]);
+    let untested = Report {
+        obstacles: vec!["level 1: shapes.failure was not tested: x".to_owned()],
+        ..untested
+    };
+    let unexercised =
+        with_checks(vec![CheckReport { passed: 0, ..check("shapes.failure", Verdict::Skip, "x") }]);
+    let unexercised = Report { selection: vec!["shapes".to_owned()], ..unexercised };
+    for (report, code) in [
+        (faultless(2), 0),
+        (report("x"), 1),
+        (unreached("x"), 1),
+        (warned, 2),
+        (subset, 0),
+        (untested, 2),
+        (unexercised, 2),
+    ] {
+        assert_eq!(report.exit_code(), code, "{report:#?}");
+        let junit = report.junit();
+        let head = junit.lines().nth(1).unwrap();
+        let is_green = head.contains(" failures=\"0\" errors=\"0\"");
+        assert_eq!(is_green, code == 0, "{junit}");
+        let count = |tag: &str| junit.matches(tag).count();
+        for (attribute, tag) in
+            [("failures", "<failure "), ("skipped", "<skipped "), ("tests", "<testcase ")]
+        {
+            assert!(head.contains(&format!(" {attribute}=\"{}\"", count(tag))), "{tag}: {junit}");
+        }
+    }
+}
+
+#[test]
+fn coverage_is_the_share_of_exercised_checks() {
+    let checks = [
+        check("shapes.success", Verdict::Pass, "x"),
+        CheckReport { passed: 0, ..check("shapes.failure", Verdict::Skip, "x") },
+        CheckReport { passed: 0, ..check("shapes.dates", Verdict::Blocked, "x") },
+        CheckReport { passed: 0, ..check("shapes.warnings", Verdict::NotApplicable, "x") },
+    ];
+    let coverage = Coverage::of_checks(checks.iter());
+    assert_eq!((coverage.exercised, coverage.applicable, coverage.percent), (1, 3, 33));
+    assert_eq!(Coverage::of_checks([].iter()), Coverage::default());
+    let report = report("x");
+    assert!(report.badge().contains("<title>MCP-AQL no level, 60 % exercised</title>"));
+    let remark = "3 of 5 applicable checks exercised; 4 of 9 operations called successfully";
+    for shown in [report.text(false), report.markdown(), report.html()] {
+        assert!(shown.contains(remark) && shown.contains("60 % exercised"), "{shown}");
+    }
+}
+
+#[test]
+fn stated_version_of_the_protocol_is_compared() {
+    // REQ-CNF-03
+    let of = |stated: &str| Report { spec_version: stated.to_owned(), ..faultless(2) }.text(false);
+    assert!(!of("1.0.0-draft").contains("The adapter"), "{}", of("1.0.0-draft"));
+    assert!(of("0.9.0").contains("states version 0.9.0 of the protocol, but was tested against"));
+    assert!(of("unknown").contains("does not state a version of the protocol"));
 }
 
 #[test]
@@ -330,15 +658,19 @@ fn verdict_is_one_line() {
     assert_eq!(
         second(&report("x")).as_deref(),
         Some(
-            "No level is shown. Of 5 checks: 1 failed, 1 with warnings, 1 passed, 1 not tested, 1 not applicable"
+            "No level granted, 60 % exercised. Of 6 checks: 1 failed, 1 with warnings, 1 passed, \
+             1 not exercised, 1 blocked by other findings, 1 not applicable"
         )
     );
-    assert_eq!(second(&faultless(2)).as_deref(), Some("Level 2 is shown. Of 1 check: 1 passed"));
+    assert_eq!(
+        second(&faultless(2)).as_deref(),
+        Some("Level 2 granted, 100 % exercised. Of 1 check: 1 passed")
+    );
     assert_eq!(
         second(&unreached("not an MCP-AQL adapter: it has no tools")).as_deref(),
         Some("Nothing could be tested: not an MCP-AQL adapter: it has no tools")
     );
-    assert!(!faultless(2).text(false).contains("What keeps"));
+    assert!(!faultless(2).text(false).contains("What blocks"));
 }
 
 #[test]
@@ -363,11 +695,14 @@ fn the_exit_code_tells_the_verdict() {
     assert_eq!(faultless(2).exit_code(), 0);
     assert_eq!(report("x").exit_code(), 1);
     assert_eq!(unreached("it is not there").exit_code(), 1);
-    let warned =
-        Report { summary: Summary { warnings: 1, ..faultless(2).summary }, ..faultless(2) };
-    assert_eq!(warned.exit_code(), 2);
+    let warned = with_checks(vec![check("shapes.meta", Verdict::Warn, "x")]);
+    assert_eq!(Report { conformance_level: 2, ..warned }.exit_code(), 2);
     // The run has no findings, but some checks were not tested.
-    let untried = Report { requested_level: 2, ..faultless(1) };
+    let untried = Report {
+        requested_level: 2,
+        obstacles: vec!["level 2: shapes.meta was not tested: x".to_owned()],
+        ..faultless(1)
+    };
     assert_eq!(untried.exit_code(), 2);
 }
 
@@ -377,7 +712,7 @@ fn a_report_survives_json() {
     for text in HOSTILE {
         let report = report(text);
         let json = serde_json::to_string(&report).unwrap();
-        assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), report);
+        assert_eq!(Report::from_json(&json).unwrap(), report);
     }
     let value = serde_json::to_value(faultless(2)).unwrap();
     for member in [
@@ -394,7 +729,8 @@ fn a_report_survives_json() {
     assert_eq!(
         value["summary"],
         json!({
-            "total": 1, "passed": 1, "failed": 0, "warnings": 0, "skipped": 0, "notApplicable": 0,
+            "total": 1, "passed": 1, "failed": 0, "warnings": 0, "skipped": 0, "blocked": 0,
+            "notApplicable": 0,
         })
     );
     assert_eq!(value["categories"][0]["checks"][0]["verdict"], Value::from("pass"));
@@ -406,7 +742,7 @@ fn badge_states_the_level_without_texts_of_the_adapter() {
         [(faultless(2), "level 2"), (faultless(1), "level 1"), (report("<script>"), "no level")]
     {
         let badge = report.badge();
-        assert!(badge.contains(&format!("aria-label=\"MCP-AQL {said}\"")), "{badge}");
+        assert!(badge.contains(&format!("aria-label=\"MCP-AQL {said}, ")), "{badge}");
         assert!(
             !badge.contains("script") && badge.starts_with("<svg ") && badge.ends_with("</svg>\n")
         );
@@ -416,14 +752,19 @@ fn badge_states_the_level_without_texts_of_the_adapter() {
 #[test]
 fn page_has_no_external_resources() {
     let page = report("x").html();
-    for part in ["<script", "<link", "<img", "<iframe", "@import", "url(", "src=", "href="] {
+    for part in ["<script", "<link", "<img", "<iframe", "@import", "url(", "src="] {
         assert!(!page.contains(part), "{part}");
     }
     assert!(page.contains("default-src 'none'"));
+    // Links lead to the page itself and to the protocol's text.
+    for link in page.split("href=\"").skip(1) {
+        let known = link.starts_with('#') || link.starts_with("https://github.com/MCPAQL/spec/");
+        assert!(known, "{link}");
+    }
     // Each checkbox of the filter has its CSS rule.
     let ids: Vec<_> =
         page.split("id=\"show-").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    assert_eq!(ids.len(), 5);
+    assert_eq!(ids.len(), 6);
     for id in ids {
         let id = format!("show-{id}");
         assert!(page.contains(&format!("#{id}:not(:checked)")), "{id}");

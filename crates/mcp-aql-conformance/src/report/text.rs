@@ -4,13 +4,16 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::causes::{Cause, FoundCheck};
 use super::show;
 use super::value_text::{counted, line, shown};
-use super::{CheckReport, Report, Summary, Verdict};
-use crate::cases::Finding;
+use super::{Report, Summary, Verdict};
+use crate::finding::Difference;
 
 /// The maximum length of a shown value, in bytes.
-const MAX_VALUE_BYTES: usize = 1200;
+const MAX_VALUE_BYTES: usize = 900;
+/// The maximum number of lines in a list.
+const MAX_LINES: usize = 50;
 
 /// ANSI colors, if enabled.
 struct Colors(bool);
@@ -37,7 +40,7 @@ impl Colors {
             Verdict::Pass => "32",
             Verdict::Fail => "1;31",
             Verdict::Warn => "33",
-            Verdict::Skip => "36",
+            Verdict::Skip | Verdict::Blocked => "36",
             Verdict::NotApplicable => "2",
         };
         self.with(code, text)
@@ -45,7 +48,7 @@ impl Colors {
 }
 
 impl Report {
-    /// Renders the verdict, the counts by category, every finding, and untested checks.
+    /// Renders the verdict, items left behind, every cause, the counts by area, and what was not exercised.
     pub fn text(&self, colour: bool) -> String {
         let colors = Colors(colour);
         let mut out = String::new();
@@ -60,26 +63,42 @@ impl Report {
             _ => Verdict::Warn,
         };
         let _ = writeln!(out, "{}", colors.verdict(verdict, &self.headline()));
+        for remark in self.remarks() {
+            let _ = writeln!(out, "{}", colors.dim(&remark));
+        }
+        text_list("Left behind in the adapter", &self.left_behind, &colors, &mut out);
+        for found in self.found() {
+            text_of_check(&found, &colors, &mut out);
+        }
+        self.text_of_accepted(&colors, &mut out);
         self.text_of_categories(&colors, &mut out);
-        for check in self.found() {
-            text_of_check(check, &colors, &mut out);
-        }
         self.text_of_left_out(&colors, &mut out);
-        for (heading, lines) in self.named() {
-            let _ = writeln!(out, "\n{}", colors.bold(heading));
-            for named in lines {
-                let _ = writeln!(out, "  {}", line(named));
-            }
-        }
+        text_list("Left out by the configuration", &self.left_out, &colors, &mut out);
         self.text_of_missing(&colors, &mut out);
         out
+    }
+
+    fn text_of_accepted(&self, colors: &Colors, out: &mut String) {
+        let mut lines = Vec::new();
+        for FoundCheck { check, causes, .. } in self.accepted() {
+            for Cause { finding, .. } in causes {
+                let cases = counted(finding.count, "case");
+                let why = finding.accepted.as_deref().filter(|why| !why.is_empty());
+                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                lines.push(format!("{}  {} ({cases}){why}", check.id, finding.subject));
+            }
+        }
+        text_list("Accepted by the baseline", &lines, colors, out);
+        let gone = self.no_longer_found.iter().map(|it| format!("{}  {}", it.check, it.subject));
+        let gone: Vec<_> = gone.collect();
+        text_list("Accepted by the baseline, but no longer found", &gone, colors, out);
     }
 
     fn text_of_categories(&self, colors: &Colors, out: &mut String) {
         if self.tested().is_empty() {
             return;
         }
-        out.push('\n');
+        let _ = writeln!(out, "\n{}", colors.bold("Summary by area"));
         let width = self.tested().iter().map(|category| line(&category.name).chars().count());
         let width = width.max().unwrap_or_default();
         for category in self.tested() {
@@ -95,7 +114,7 @@ impl Report {
     fn text_of_left_out(&self, colors: &Colors, out: &mut String) {
         let left_out = self.not_tested();
         if !left_out.is_empty() {
-            let _ = writeln!(out, "\n{}", colors.bold("Not tested"));
+            let _ = writeln!(out, "\n{}", colors.bold("Not exercised"));
         }
         for (why, what) in left_out {
             let cases = match what.cases {
@@ -110,15 +129,13 @@ impl Report {
                 let _ = writeln!(out, "    {}", colors.dim(&format!("{more}{count} in part")));
             }
         }
-        let mut not_applicable = self
-            .checks()
-            .filter_map(|check| Some((check, check.not_applicable.as_deref()?)))
-            .peekable();
-        if not_applicable.peek().is_some() {
+        let not_applicable = self.not_applicable();
+        if !not_applicable.is_empty() {
             let _ = writeln!(out, "\n{}", colors.bold("Not applicable"));
         }
-        for (check, why) in not_applicable {
-            let _ = writeln!(out, "  {}  {}", line(&check.id), colors.dim(&line(why)));
+        for (why, checks) in not_applicable {
+            let _ = writeln!(out, "  {why}");
+            list(checks.into_iter(), colors, out);
         }
     }
 
@@ -127,7 +144,7 @@ impl Report {
         if missing.is_empty() {
             return;
         }
-        let _ = writeln!(out, "\n{}", colors.bold(&format!("What keeps level {level} away")));
+        let _ = writeln!(out, "\n{}", colors.bold(&format!("What blocks level {level}")));
         for missing in missing {
             let count = match missing.checks.len() {
                 0 => String::new(),
@@ -157,32 +174,71 @@ fn list<'a>(names: impl Iterator<Item = &'a str>, colors: &Colors, out: &mut Str
     }
 }
 
-fn text_of_check(check: &CheckReport, colors: &Colors, out: &mut String) {
+/// Renders a heading and lines, if there are any.
+fn text_list(heading: &str, lines: &[String], colors: &Colors, out: &mut String) {
+    if lines.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n{}", colors.bold(heading));
+    for named in lines.iter().take(MAX_LINES) {
+        let _ = writeln!(out, "  {}", line(named));
+    }
+    let more = lines.len().saturating_sub(MAX_LINES);
+    if more > 0 {
+        let _ = writeln!(out, "  … and {more} more");
+    }
+}
+
+fn text_of_check(found: &FoundCheck<'_>, colors: &Colors, out: &mut String) {
+    let FoundCheck { check, causes, blocks } = found;
     let _ = writeln!(
         out,
         "\n{}  {}  {}",
         colors.verdict(check.verdict, check.verdict.as_str()),
         colors.bold(&line(&check.id)),
-        colors.dim(&check.source()),
+        colors.dim(&line(&format!("{}, level {}", check.keyword, check.level))),
     );
     let _ = writeln!(out, "  {}", line(&check.title));
-    let _ = writeln!(out, "  {}", colors.dim(&check.tally()));
-    for (finding, modes) in check.merged_findings() {
-        text_of_finding(finding, &modes, colors, out);
+    for source in check.sources() {
+        let _ = writeln!(out, "  {}", colors.dim(&format!("{}: {source}", source.id)));
     }
-    if let Some(more) = check.omitted_note() {
+    let _ = writeln!(out, "  {}", check.tally());
+    if !blocks.is_empty() {
+        let _ = writeln!(
+            out,
+            "  {} could not be tested because of this",
+            counted(blocks.len(), "check")
+        );
+    }
+    for cause in causes {
+        text_of_finding(cause, colors, out);
+    }
+    if let Some(more) = check.unrecorded_note() {
         let _ = writeln!(out, "\n  {}", colors.dim(&more));
     }
 }
 
-fn text_of_finding(finding: &Finding, modes: &str, colors: &Colors, out: &mut String) {
-    let _ = writeln!(out, "\n  {}{}", colors.bold(&line(&finding.subject)), colors.dim(modes));
+fn text_of_finding(cause: &Cause<'_>, colors: &Colors, out: &mut String) {
+    let Cause { finding, also, .. } = cause;
+    let subject = colors.bold(&line(&finding.subject));
+    let _ = writeln!(out, "\n  {subject}{}", colors.dim(&finding.in_modes()));
+    if let Some(others) = finding.others() {
+        let _ = writeln!(out, "  {}", colors.dim(&others));
+    }
+    for (check, finding) in also {
+        let cases = counted(finding.count, "case");
+        let _ = writeln!(out, "  also found by {} ({cases})", line(&check.id));
+    }
     if !finding.sent.is_null() {
         field("sent", &value(&finding.sent, colors), colors, out);
     }
     field("received", &value(&finding.received, colors), colors, out);
-    field("expected", &line(&finding.expected), colors, out);
-    field("mend", &line(&finding.mend), colors, out);
+    let differences: Vec<_> = finding.differences.iter().map(Difference::sentence).collect();
+    field("differs", &differences.join("\n"), colors, out);
+    let expected = finding.expected_beside_differences().unwrap_or_default();
+    field("expected", &line(expected), colors, out);
+    field("fix", &line(&finding.fix), colors, out);
+    field("repeat", &line(&finding.repeat), colors, out);
 }
 
 fn value(value: &Value, colors: &Colors) -> String {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use super::inbox::unanswered;
+use super::inbox::{Inbox, unanswered};
 use super::target::{Link, Outgoing, Target};
 use super::{NoResponse, Tap};
 use crate::category::Mode;
@@ -55,12 +55,17 @@ impl Answer {
 async fn send_answers(
     mut answers: mpsc::UnboundedReceiver<Value>,
     outgoing: Weak<dyn Outgoing>,
+    inbox: Weak<Inbox>,
     limit: Duration,
 ) {
     while let Some(answer) = answers.recv().await {
         let Some(outgoing) = outgoing.upgrade() else { return };
+        let answer = answer.to_string();
+        if let Some(inbox) = inbox.upgrade() {
+            inbox.note_sent(answer.as_bytes());
+        }
         // The connection fails later if the other side does not read.
-        let _ = tokio::time::timeout(limit, outgoing.send(answer.to_string().as_bytes())).await;
+        let _ = tokio::time::timeout(limit, outgoing.send(answer.as_bytes())).await;
     }
 }
 
@@ -122,7 +127,8 @@ impl Connection {
             .await
             .unwrap_or(Err(NoResponse::TimedOut(limit)))?;
         if let Some(answers) = link.inbox.answers() {
-            tokio::spawn(send_answers(answers, Arc::downgrade(&link.outgoing), limit));
+            let inbox = Arc::downgrade(&link.inbox);
+            tokio::spawn(send_answers(answers, Arc::downgrade(&link.outgoing), inbox, limit));
         }
         Ok(Self { link, next_id: AtomicU64::new(1), limit, hello: Value::Null })
     }
@@ -179,6 +185,7 @@ impl Connection {
             }
             state.waiting.insert(id, sender);
         }
+        self.link.inbox.note_sent(&message);
         let answered = async {
             self.link.outgoing.send(&message).await?;
             drop(message);
@@ -220,9 +227,15 @@ impl Connection {
     }
 
     async fn put(&self, message: &[u8]) -> Result<(), NoResponse> {
+        self.link.inbox.note_sent(message);
         tokio::time::timeout(self.limit, self.link.outgoing.send(message))
             .await
             .unwrap_or(Err(NoResponse::TimedOut(self.limit)))
+    }
+
+    /// Notes that an operation answered a call with a success.
+    pub(crate) fn note_call(&self, operation: &str) {
+        self.link.inbox.note_call(operation);
     }
 
     /// Takes the notifications received since the last call.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 use super::limits::{MAX_UNREQUESTED, MAX_UNREQUESTED_BYTES};
-use super::{NoResponse, Tap};
+use super::{Direction, NoResponse, Tap};
 use crate::json_size::{MAX_VALUES, is_light};
 
 /// The received messages, dispatched to the waiting requests.
@@ -16,6 +16,8 @@ use crate::json_size::{MAX_VALUES, is_light};
 pub(crate) struct Inbox {
     state: Mutex<InboxState>,
     tap: Arc<Tap>,
+    /// The number of the connection in the trace.
+    connection: u64,
     /// Sends requests of the other side to the task that replies.
     to_answer: mpsc::UnboundedSender<Value>,
     answers: Mutex<Option<mpsc::UnboundedReceiver<Value>>>,
@@ -44,7 +46,8 @@ impl Inbox {
     pub(super) fn new(tap: Arc<Tap>) -> Arc<Self> {
         let (to_answer, answers) = mpsc::unbounded_channel();
         let answers = Mutex::new(Some(answers));
-        Arc::new(Self { state: Mutex::default(), tap, to_answer, answers })
+        let connection = tap.next_connection();
+        Arc::new(Self { state: Mutex::default(), tap, connection, to_answer, answers })
     }
 
     /// Takes the receiver of replies to the other side.
@@ -52,8 +55,19 @@ impl Inbox {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    /// Notes a message to the adapter.
+    pub(super) fn note_sent(&self, message: &[u8]) {
+        self.tap.trace(self.connection, Direction::Sent, message);
+    }
+
+    /// Notes that an operation answered a call with a success.
+    pub(super) fn note_call(&self, operation: &str) {
+        self.tap.note_call(operation);
+    }
+
     /// Dispatches a received message. Returns false if the connection should be closed.
     pub(super) fn take(&self, text: &[u8]) -> bool {
+        self.tap.trace(self.connection, Direction::Received, text);
         if !is_light(text) {
             self.end(NoResponse::TooMany(MAX_VALUES));
             return false;

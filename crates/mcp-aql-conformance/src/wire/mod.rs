@@ -15,6 +15,7 @@ mod modes;
 mod no_response;
 mod tap;
 mod target;
+mod trace;
 
 pub use command::CommandTarget;
 pub(crate) use connection::{Answer, Connection};
@@ -25,3 +26,4 @@ pub use modes::PerMode;
 pub(crate) use no_response::NoResponse;
 pub(crate) use tap::{MessageStatistics, Samples, Tap};
 pub use target::Target;
+pub(crate) use trace::{Direction, Trace};

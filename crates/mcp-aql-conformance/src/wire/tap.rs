@@ -1,9 +1,13 @@
 //! Statistics of all messages from the adapter.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 
+use super::trace::{Direction, Trace};
+use crate::category::Mode;
 use crate::secrets::Secrets;
 
 /// The maximum number of kept samples of each kind; all are counted.
@@ -16,6 +20,11 @@ const MAX_SAMPLE_CHARS: usize = 300;
 pub struct Tap {
     seen: Mutex<MessageStatistics>,
     secrets: Arc<Secrets>,
+    trace: Option<Arc<Trace>>,
+    mode: OnceLock<Mode>,
+    connections: AtomicU64,
+    /// The operations that answered a call with a success.
+    called: Mutex<BTreeSet<String>>,
 }
 
 /// The recorded statistics.
@@ -52,9 +61,40 @@ impl Samples {
 }
 
 impl Tap {
-    /// Creates statistics that mask these secrets in samples.
-    pub(crate) fn new(secrets: Arc<Secrets>) -> Self {
-        Self { seen: Mutex::default(), secrets }
+    /// Creates statistics that mask these secrets in samples. Messages are written to the trace.
+    pub(crate) fn new(secrets: Arc<Secrets>, trace: Option<Arc<Trace>>) -> Self {
+        Self { secrets, trace, ..Self::default() }
+    }
+
+    /// Sets the mode of further messages in the trace.
+    pub(crate) fn set_mode(&self, mode: Mode) {
+        let _ = self.mode.set(mode);
+    }
+
+    /// Returns the number of the next connection, from 1.
+    pub(super) fn next_connection(&self) -> u64 {
+        self.connections.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Writes a message to the trace, if there is one.
+    pub(super) fn trace(&self, connection: u64, direction: Direction, bytes: &[u8]) {
+        if let Some(trace) = &self.trace {
+            let mode = self.mode.get().copied();
+            trace.write(connection, mode, direction, bytes, &self.secrets);
+        }
+    }
+
+    /// Notes that an operation answered a call with a success.
+    pub(crate) fn note_call(&self, operation: &str) {
+        let mut called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
+        if !called.contains(operation) {
+            called.insert(operation.to_owned());
+        }
+    }
+
+    /// The operations that answered a call with a success.
+    pub(crate) fn called(&self) -> BTreeSet<String> {
+        self.called.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The secrets that samples must not contain.

@@ -1,0 +1,321 @@
+//! Findings: violations of requirements, and what makes two of them alike.
+
+mod cause;
+mod excerpt;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use crate::call::Exchange;
+use crate::secrets::Secrets;
+
+/// The maximum length of a reported text, in bytes.
+const MAX_TEXT_BYTES: usize = 500;
+/// The maximum length of the runner's own messages, in bytes. They may quote many short texts.
+const MAX_MESSAGE_BYTES: usize = 10_000;
+/// The maximum number of reported elements of a list or an object.
+const MAX_ELEMENTS: usize = 100;
+/// The maximum number of further subjects that a finding names; all are counted.
+const MAX_ALIKE: usize = 10;
+
+/// The expectation of a member that the form does not have.
+pub(crate) const NO_SUCH_MEMBER: &str = "no such member";
+
+/// A violation of a requirement. [`Report::checks`](crate::Report::checks) lists all findings. Cases of one
+/// check with the same cause are one finding.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// The modes in which it was found.
+    #[serde(
+        default,
+        alias = "mode",
+        deserialize_with = "one_or_several",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub modes: Vec<String>,
+    /// The operation, parameter, type or tool of the first case.
+    pub subject: String,
+    /// The subjects of further cases with the same cause; `count` has the number of all cases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alike: Vec<String>,
+    /// The number of cases with this cause.
+    #[serde(default = "one")]
+    pub count: usize,
+    /// The request that was sent, if any.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub sent: Value,
+    /// The reply, or the value that introspection shows, cut to the parts that matter.
+    pub received: Value,
+    /// The members of `received` that differ from what was expected, if the check compares members.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<Difference>,
+    /// The expected reply or value.
+    pub expected: String,
+    /// A suggestion for the adapter's author.
+    #[serde(alias = "mend")]
+    pub fix: String,
+    /// Identifies the cause within the check, in this and in later reports.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cause: String,
+    /// The command that repeats the check.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub repeat: String,
+    /// The reason why a baseline accepts the finding, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<String>,
+}
+
+/// A member that differs from what was expected.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Difference {
+    /// The JSON pointer of the member in `received`; empty for the whole value.
+    pub path: String,
+    /// The expected value in words.
+    pub expected: String,
+    /// The received value; `None` if the member is missing.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub received: Option<Value>,
+}
+
+impl Finding {
+    /// Creates a finding about something that introspection or the list of tools shows.
+    pub(crate) fn shown(
+        subject: impl Into<String>,
+        received: impl Into<Value>,
+        expected: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
+        Self {
+            modes: Vec::new(),
+            subject: subject.into(),
+            alike: Vec::new(),
+            count: 1,
+            sent: Value::Null,
+            received: received.into(),
+            differences: Vec::new(),
+            expected: expected.into(),
+            fix: fix.into(),
+            cause: String::new(),
+            repeat: String::new(),
+            accepted: None,
+        }
+    }
+
+    /// Creates a finding about a call.
+    pub(crate) fn of(
+        exchange: &Exchange,
+        subject: impl Into<String>,
+        expected: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
+        Self { sent: exchange.sent(), ..Self::shown(subject, exchange.received(), expected, fix) }
+    }
+
+    /// Adds the members in which a part of the received value differs. Their paths begin at that part. If the
+    /// expectation repeats them in brackets, the brackets are removed.
+    pub(crate) fn with_differences(
+        mut self,
+        part: &Value,
+        differences: Vec<Difference>,
+        description: &str,
+    ) -> Self {
+        self.expected = self.expected.replace(&format!(" ({description})"), "");
+        let base = excerpt::pointer_to(part, &self.received).unwrap_or_default();
+        self.differences = differences;
+        for difference in &mut self.differences {
+            difference.path.insert_str(0, &base);
+        }
+        self
+    }
+
+    /// Masks the secrets in all texts.
+    pub(crate) fn mask(&mut self, secrets: &Secrets) {
+        let own = [&mut self.subject, &mut self.expected, &mut self.fix];
+        for text in own.into_iter().chain(&mut self.alike) {
+            secrets.mask(text);
+        }
+        secrets.mask_value(&mut self.sent);
+        secrets.mask_value(&mut self.received);
+        for difference in &mut self.differences {
+            secrets.mask(&mut difference.path);
+            difference.received.iter_mut().for_each(|value| secrets.mask_value(value));
+        }
+    }
+
+    /// Determines the cause.
+    pub(crate) fn identify(&mut self) {
+        self.cause = cause::fingerprint(self);
+    }
+
+    /// Cuts all texts and values to what is reported.
+    pub(crate) fn abridge(&mut self) {
+        excerpt::cut(self);
+        abridge(&mut self.sent);
+        abridge(&mut self.received);
+        for text in [&mut self.subject, &mut self.expected, &mut self.fix] {
+            shorten(text, MAX_MESSAGE_BYTES);
+        }
+    }
+
+    /// Adds cases with the same cause.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        self.count += other.count;
+        for mode in other.modes {
+            if !self.modes.contains(&mode) {
+                self.modes.push(mode);
+            }
+        }
+        for subject in std::iter::once(other.subject).chain(other.alike) {
+            let is_new = subject != self.subject && !self.alike.contains(&subject);
+            if is_new && self.alike.len() < MAX_ALIKE {
+                self.alike.push(subject);
+            }
+        }
+    }
+}
+
+/// Merges findings with the same cause. The order of the first ones is kept.
+pub(crate) fn merge(findings: impl IntoIterator<Item = Finding>) -> Vec<Finding> {
+    let mut merged: Vec<Finding> = Vec::new();
+    for finding in findings {
+        match merged.iter_mut().find(|first| first.cause == finding.cause) {
+            Some(first) => first.absorb(finding),
+            None => merged.push(finding),
+        }
+    }
+    merged
+}
+
+/// Shortens a text of more than `longest` bytes to its beginning and its length.
+pub(crate) fn shorten(text: &mut String, longest: usize) {
+    let bytes = text.len();
+    if bytes > longest {
+        let mut start: String = text.chars().take(longest / 5).collect();
+        start.push_str(&format!("… ({bytes} bytes)"));
+        *text = start;
+    }
+}
+
+/// Shortens long texts, lists and objects. Checks of limits send very long ones.
+fn abridge(value: &mut Value) {
+    match value {
+        Value::String(text) => shorten(text, MAX_TEXT_BYTES),
+        Value::Array(items) => {
+            let more = items.len().saturating_sub(MAX_ELEMENTS);
+            if more > 0 {
+                items.truncate(MAX_ELEMENTS / 5);
+                let more = more + MAX_ELEMENTS - items.len();
+                items.push(Value::String(format!("… ({more} more)")));
+            }
+            items.iter_mut().for_each(abridge);
+        }
+        Value::Object(members) => {
+            let is_endless = members.len() > MAX_ELEMENTS;
+            if is_endless || members.keys().any(|name| name.len() > MAX_TEXT_BYTES) {
+                let kept = if is_endless { MAX_ELEMENTS / 5 } else { MAX_ELEMENTS };
+                let more = members.len().saturating_sub(kept);
+                let first = std::mem::take(members).into_iter().take(kept);
+                members.extend(first.map(|(mut name, member)| {
+                    shorten(&mut name, MAX_TEXT_BYTES);
+                    (name, member)
+                }));
+                if more > 0 {
+                    members.insert("…".to_owned(), Value::String(format!("({more} more)")));
+                }
+            }
+            members.values_mut().for_each(abridge);
+        }
+        _ => {}
+    }
+}
+
+const fn one() -> usize {
+    1
+}
+
+/// Deserializes a list of texts, or the single text of older reports.
+fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Texts {
+        One(String),
+        Several(Vec<String>),
+    }
+    Ok(match Option::<Texts>::deserialize(deserializer)? {
+        None => Vec::new(),
+        Some(Texts::One(text)) => vec![text],
+        Some(Texts::Several(texts)) => texts,
+    })
+}
+
+/// Deserializes a member whose null is a value.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn shortens_long_values_of_findings() {
+        let mut value = json!({ "text": "é".repeat(400), "list": vec![7; 101], "short": ["a"] });
+        abridge(&mut value);
+        assert_eq!(value["text"], format!("{}… (800 bytes)", "é".repeat(100)));
+        assert_eq!(value["list"].as_array().map(Vec::len), Some(21));
+        assert_eq!(value["list"][20], "… (81 more)");
+        assert_eq!(value["short"], json!(["a"]));
+        let mut value: Value = (0..101).map(|number| (number.to_string(), number)).collect();
+        abridge(&mut value);
+        assert_eq!(value.as_object().map(serde_json::Map::len), Some(21));
+        assert_eq!(value["…"], "(81 more)");
+        let mut value = json!({ "x".repeat(501): 1 });
+        abridge(&mut value);
+        assert_eq!(value, json!({ format!("{}… (501 bytes)", "x".repeat(100)): 1 }));
+    }
+
+    #[test]
+    fn findings_with_one_cause_are_merged() {
+        let in_mode = |mode: &str, subject: &str| Finding {
+            modes: vec![mode.to_owned()],
+            cause: "c".to_owned(),
+            ..Finding::shown(subject, Value::Null, "an object", "return an object")
+        };
+        let other = Finding { cause: "d".to_owned(), ..in_mode("single", "get_bed") };
+        let merged = merge([
+            in_mode("semantic", "get_bed"),
+            in_mode("semantic", "list_beds"),
+            other.clone(),
+            in_mode("single", "get_bed"),
+        ]);
+        assert_eq!(merged.len(), 2);
+        let first = &merged[0];
+        assert_eq!((first.subject.as_str(), first.count), ("get_bed", 3));
+        assert_eq!(
+            (&first.modes, &first.alike),
+            (&vec!["semantic".to_owned(), "single".to_owned()], &vec!["list_beds".to_owned()])
+        );
+        assert_eq!(merged[1], other);
+        let many = (0..40).map(|number| in_mode("single", &format!("op_{number}")));
+        let merged = merge(many);
+        assert_eq!((merged[0].count, merged[0].alike.len()), (40, MAX_ALIKE));
+    }
+
+    #[test]
+    fn reads_findings_of_older_reports() {
+        let old = json!({
+            "mode": "semantic", "subject": "x", "received": null, "expected": "y", "mend": "do z",
+        });
+        let finding: Finding = serde_json::from_value(old).unwrap_or_else(|why| panic!("{why}"));
+        assert_eq!((finding.modes.as_slice(), finding.count), (&["semantic".to_owned()][..], 1));
+        assert_eq!(finding.fix, "do z");
+        let difference: Difference =
+            serde_json::from_value(json!({ "path": "", "expected": "x", "received": null }))
+                .unwrap_or_else(|why| panic!("{why}"));
+        assert_eq!(difference.received, Some(Value::Null));
+    }
+}

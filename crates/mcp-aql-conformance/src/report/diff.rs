@@ -1,0 +1,176 @@
+//! The comparison of two reports.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::value_text::{counted, line};
+use super::{CheckReport, Report};
+use crate::finding::Finding;
+
+/// The differences between an older and a newer report.
+///
+/// ```no_run
+/// use mcp_aql_conformance::{Report, report::Diff};
+///
+/// let read = |file| std::fs::read_to_string(file).unwrap();
+/// let old = Report::from_json(&read("old.json")).unwrap();
+/// let new = Report::from_json(&read("new.json")).unwrap();
+/// let diff = Diff::of(&old, &new);
+/// assert!(!diff.is_worse(), "{}", diff.text());
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Diff {
+    /// The level of the older report.
+    pub old_level: u8,
+    /// The level of the newer report.
+    pub new_level: u8,
+    /// Findings that only the newer report has, or with more cases than before.
+    pub new: Vec<DiffEntry>,
+    /// Findings that only the older report has, of checks that the newer run exercised.
+    pub fixed: Vec<DiffEntry>,
+    /// Findings of both reports.
+    pub unchanged: Vec<DiffEntry>,
+    /// Checks that the older run exercised and the newer one did not. Checks that the newer run did not
+    /// select are not among them.
+    pub no_longer_exercised: Vec<String>,
+}
+
+/// A finding of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DiffEntry {
+    /// The id of the check.
+    pub check: String,
+    /// The verdict of the check: `FAIL` or `WARN`.
+    pub verdict: String,
+    /// The cause.
+    pub cause: String,
+    /// The subject of the first case.
+    pub subject: String,
+    /// The expected value.
+    pub expected: String,
+    /// The number of cases in the older report.
+    pub old_cases: usize,
+    /// The number of cases in the newer report.
+    pub new_cases: usize,
+}
+
+impl DiffEntry {
+    fn new(check: &CheckReport, finding: &Finding, old_cases: usize, new_cases: usize) -> Self {
+        Self {
+            check: check.id.clone(),
+            verdict: check.verdict.as_str().to_owned(),
+            cause: finding.cause.clone(),
+            subject: finding.subject.clone(),
+            expected: finding.expected.clone(),
+            old_cases,
+            new_cases,
+        }
+    }
+}
+
+impl Diff {
+    /// Compares two reports. Only checks that both runs selected are compared.
+    pub fn of(old: &Report, new: &Report) -> Self {
+        let mut diff = Self {
+            old_level: old.conformance_level,
+            new_level: new.conformance_level,
+            new: Vec::new(),
+            fixed: Vec::new(),
+            unchanged: Vec::new(),
+            no_longer_exercised: Vec::new(),
+        };
+        let is_comparable = !old.is_subset() && !new.is_subset();
+        if !is_comparable {
+            // A subset has no level.
+            diff.new_level = diff.old_level;
+        }
+        for check in new.checks() {
+            let before = old.checks().find(|before| before.id == check.id);
+            diff.compare_findings(before, check);
+        }
+        for before in old.checks() {
+            // Without it, the newer run did not select the check, or its runner does not have it.
+            if let Some(after) = new.checks().find(|after| after.id == before.id) {
+                diff.add_fixed(before, after);
+            }
+        }
+        diff
+    }
+
+    fn compare_findings(&mut self, before: Option<&CheckReport>, after: &CheckReport) {
+        let known = before.map_or(&[][..], |before| &before.findings);
+        for finding in &after.findings {
+            let old = known.iter().find(|old| old.cause == finding.cause);
+            let old_cases = old.map_or(0, |old| old.count);
+            let entry = DiffEntry::new(after, finding, old_cases, finding.count);
+            match old {
+                Some(old) if finding.count <= old.count => self.unchanged.push(entry),
+                _ => self.new.push(entry),
+            }
+        }
+    }
+
+    fn add_fixed(&mut self, before: &CheckReport, after: &CheckReport) {
+        if before.is_exercised() && !after.is_exercised() {
+            self.no_longer_exercised.push(before.id.clone());
+            return;
+        }
+        for finding in &before.findings {
+            if !after.findings.iter().any(|it| it.cause == finding.cause) {
+                self.fixed.push(DiffEntry::new(before, finding, finding.count, 0));
+            }
+        }
+    }
+
+    /// Whether the newer report is worse: a lower level, new findings, or checks that are no longer
+    /// exercised.
+    pub fn is_worse(&self) -> bool {
+        self.new_level < self.old_level
+            || !self.new.is_empty()
+            || !self.no_longer_exercised.is_empty()
+    }
+
+    /// Renders the comparison as text.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        let change = match self.new_level.cmp(&self.old_level) {
+            std::cmp::Ordering::Less => "lower",
+            std::cmp::Ordering::Equal => "unchanged",
+            std::cmp::Ordering::Greater => "higher",
+        };
+        // Writing to a string does not fail.
+        let _ =
+            writeln!(out, "Level: {} before, {} now ({change})", self.old_level, self.new_level);
+        for (heading, entries) in
+            [("New", &self.new), ("Fixed", &self.fixed), ("Unchanged", &self.unchanged)]
+        {
+            let _ = writeln!(out, "{heading}: {}", counted(entries.len(), "finding"));
+            for entry in entries {
+                let cases = match (entry.old_cases, entry.new_cases) {
+                    (0, new) => counted(new, "case"),
+                    (old, 0) => counted(old, "case"),
+                    (old, new) if old == new => counted(new, "case"),
+                    (old, new) => format!("{old} → {}", counted(new, "case")),
+                };
+                let _ = writeln!(
+                    out,
+                    "  {}  {}  {}: expected {} ({cases})",
+                    line(&entry.verdict),
+                    line(&entry.check),
+                    line(&entry.subject),
+                    line(&entry.expected)
+                );
+            }
+        }
+        if !self.no_longer_exercised.is_empty() {
+            let _ = writeln!(out, "No longer exercised:");
+            for check in &self.no_longer_exercised {
+                let _ = writeln!(out, "  {}", line(check));
+            }
+        }
+        out
+    }
+}

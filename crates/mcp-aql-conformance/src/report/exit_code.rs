@@ -1,0 +1,58 @@
+//! The exit code of a report.
+
+use super::obstacles::Obstacle;
+use super::{CheckReport, Report, Verdict};
+
+impl CheckReport {
+    /// Whether the check has findings, and a baseline accepts all of them.
+    pub(super) fn is_accepted(&self) -> bool {
+        let recorded: usize = self.findings.iter().map(|finding| finding.count).sum();
+        !self.findings.is_empty()
+            && recorded >= self.found
+            && self.findings.iter().all(|finding| finding.accepted.is_some())
+    }
+}
+
+impl Report {
+    /// The exit code (REQ-CNF-12): 0 if the requested level is granted, or if the selected checks pass; 1 if
+    /// a MUST failed; 2 if there are only warnings, or if something that the level requires was not
+    /// exercised. Findings and obstacles that a baseline accepts do not count.
+    pub fn exit_code(&self) -> u8 {
+        let has =
+            |verdict| self.checks().any(|check| check.verdict == verdict && !check.is_accepted());
+        if self.modes.is_empty() || has(Verdict::Fail) {
+            return 1;
+        }
+        let is_incomplete = match self.is_subset() {
+            true => self.is_subset_untested(),
+            false => self.open_obstacles().next().is_some(),
+        };
+        if has(Verdict::Warn) || is_incomplete { 2 } else { 0 }
+    }
+
+    /// Whether only selected checks were run.
+    pub(super) fn is_subset(&self) -> bool {
+        !self.selection.is_empty()
+    }
+
+    /// Whether no selected check was exercised, although one applies.
+    fn is_subset_untested(&self) -> bool {
+        let applies = |check: &CheckReport| check.verdict != Verdict::NotApplicable;
+        self.checks().any(applies) && !self.checks().any(CheckReport::is_exercised)
+    }
+
+    /// The obstacles to the requested level that no baseline accepts.
+    pub(super) fn open_obstacles(&self) -> impl Iterator<Item = Obstacle<'_>> {
+        let is_missing = self.conformance_level < self.requested_level;
+        let obstacles = self.obstacles.iter().map(|text| Obstacle::parse(text));
+        obstacles.filter(move |obstacle| is_missing && !self.accepts(obstacle))
+    }
+
+    fn accepts(&self, obstacle: &Obstacle<'_>) -> bool {
+        let of_check = |id: &str| self.checks().find(|check| check.id == id);
+        match obstacle.check.and_then(of_check) {
+            Some(check) if check.found > 0 => check.is_accepted(),
+            _ => self.accepted_obstacles.iter().any(|accepted| accepted == obstacle.key()),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The reasons why a level is not granted.
+
+use super::value_text::line;
+use super::{Report, show};
+
+/// An obstacle in its parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Obstacle<'a> {
+    /// The level that it concerns; `None` for all.
+    pub(super) level: Option<u8>,
+    /// The check that it concerns, if any.
+    pub(super) check: Option<&'a str>,
+    /// The reason, without the name of the check.
+    pub(super) reason: &'a str,
+}
+
+/// An obstacle to the next level with all checks that it concerns.
+#[derive(Debug, PartialEq)]
+pub(super) struct ObstacleGroup {
+    /// The reason.
+    pub(super) what: String,
+    /// The checks.
+    pub(super) checks: Vec<String>,
+}
+
+impl<'a> Obstacle<'a> {
+    /// Splits the text of an obstacle: `level 1: shapes.union failed`.
+    pub(super) fn parse(text: &'a str) -> Self {
+        let split = text.strip_prefix("level ").and_then(|rest| {
+            let (level, rest) = rest.split_once(": ")?;
+            Some((level.parse().ok()?, rest))
+        });
+        let (level, rest) = match split {
+            Some((level, rest)) => (Some(level), rest),
+            None => (None, text),
+        };
+        let is_check = |word: &&str| {
+            let is_word = |part: &str| {
+                !part.is_empty()
+                    && part.bytes().all(|each| {
+                        each.is_ascii_lowercase() || each == b'_' || each.is_ascii_digit()
+                    })
+            };
+            word.split_once('.').is_some_and(|(area, rule)| is_word(area) && is_word(rule))
+        };
+        match rest.split_once(' ').filter(|(word, _)| level.is_some() && is_check(word)) {
+            Some((check, reason)) => Self { level, check: Some(check), reason },
+            None => Self { level, check: None, reason: rest },
+        }
+    }
+
+    /// The text that identifies the obstacle in a baseline.
+    pub(super) fn key(&self) -> &'a str {
+        self.check.unwrap_or(self.reason)
+    }
+
+    /// The kind of the reason, in the words of reports.
+    fn kind(&self) -> String {
+        for (start, said) in [
+            ("was not tested: ", "not exercised: "),
+            ("was tested in part: ", "exercised in part: "),
+        ] {
+            if let Some(why) = self.reason.strip_prefix(start) {
+                return format!("{said}{}", line(why));
+            }
+        }
+        line(self.reason)
+    }
+}
+
+impl Report {
+    /// The next requested level that was not achieved.
+    pub(super) fn next_level(&self) -> Option<u8> {
+        (self.conformance_level < self.requested_level && !self.is_subset())
+            .then_some(self.conformance_level + 1)
+    }
+
+    /// The obstacles to the next level, grouped by kind. Failures come first.
+    pub(super) fn missing(&self) -> Vec<ObstacleGroup> {
+        let next = self.next_level().filter(|_| !self.modes.is_empty());
+        let Some(next) = next else { return Vec::new() };
+        let mut missing: Vec<ObstacleGroup> = Vec::new();
+        let obstacles = self.obstacles.iter().map(|text| Obstacle::parse(text));
+        for obstacle in obstacles.filter(|it| it.level.is_none_or(|level| level == next)) {
+            let (what, check) = (obstacle.kind(), obstacle.check.map(line));
+            match missing.iter_mut().find(|missing| missing.what == what) {
+                Some(missing) => missing.checks.extend(check),
+                None => missing.push(ObstacleGroup { what, checks: check.into_iter().collect() }),
+            }
+        }
+        missing.sort_by_key(|missing| missing.what != show::FAILED);
+        missing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn obstacles_are_split_into_their_parts() {
+        for (text, level, check, reason) in [
+            ("level 1: shapes.union failed", Some(1), Some("shapes.union"), "failed"),
+            ("level 2: a.b was not tested: x: y", Some(2), Some("a.b"), "was not tested: x: y"),
+            ("level 2: only one endpoint mode", Some(2), None, "only one endpoint mode"),
+            ("single mode: it died", None, None, "single mode: it died"),
+            ("level x: y", None, None, "level x: y"),
+        ] {
+            assert_eq!(Obstacle::parse(text), Obstacle { level, check, reason }, "{text}");
+        }
+    }
+}

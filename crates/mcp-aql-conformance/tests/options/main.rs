@@ -1,0 +1,334 @@
+//! Runs the command with its options against a small adapter, which is this program itself.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test may"
+)]
+
+mod adapter;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Output, Stdio};
+
+use serde_json::{Value, json};
+
+type Test = (&'static str, fn());
+
+const TESTS: &[Test] = &[
+    ("selected_checks_decide_the_exit_code", selected_checks_decide_the_exit_code),
+    ("findings_contain_the_command_that_repeats_them", findings_contain_the_command),
+    ("one_mode_can_be_tested", one_mode_can_be_tested),
+    ("failed_checks_are_run_again", failed_checks_are_run_again),
+    ("trace_has_every_message_without_secrets", trace_has_every_message_without_secrets),
+    ("baseline_accepts_findings", baseline_accepts_findings),
+    ("reports_are_compared", reports_are_compared),
+    ("coverage_counts_called_operations", coverage_counts_called_operations),
+    ("invalid_selections_exit_with_3", invalid_selections_exit_with_3),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some((first, faults)) = arguments.split_first()
+        && first == "serve"
+    {
+        adapter::serve(faults);
+        return ExitCode::SUCCESS;
+    }
+    if arguments.iter().any(|argument| argument == "--list") {
+        TESTS.iter().for_each(|(name, _)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    let filters: Vec<_> = arguments.iter().filter(|it| !it.starts_with('-')).collect();
+    let is_wanted =
+        |name: &str| filters.is_empty() || filters.iter().any(|it| name.contains(it.as_str()));
+    let mut failed = 0;
+    for (name, test) in TESTS.iter().filter(|(name, _)| is_wanted(name)) {
+        let passed = std::panic::catch_unwind(test).is_ok();
+        println!("{name} … {}", if passed { "ok" } else { "FAILED" });
+        failed += usize::from(!passed);
+    }
+    ExitCode::from(u8::from(failed > 0))
+}
+
+/// Runs the command. The adapter, with these faults, is the target of `test`.
+fn run(arguments: &[&str], faults: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-aql-conformance"));
+    command.args(arguments).stdin(Stdio::null()).env_remove("MCP_AQL_ENDPOINT_MODE");
+    if arguments.first() == Some(&"test") {
+        command.arg("--").arg(std::env::current_exe().unwrap()).arg("serve").args(faults);
+    }
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Runs `test` and returns the exit code and the report.
+fn report(arguments: &[&str], faults: &[&str]) -> (i32, Value) {
+    let arguments = [&["test", "--format", "json"], arguments].concat();
+    let output = run(&arguments, faults);
+    let report = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|why| panic!("{why}: {}", text(&output.stderr)));
+    (output.status.code().unwrap(), report)
+}
+
+/// The results of all checks of a report.
+fn checks(report: &Value) -> Vec<&Value> {
+    let categories = report["categories"].as_array().unwrap().iter();
+    categories.flat_map(|category| category["checks"].as_array().unwrap()).collect()
+}
+
+fn file(folder: &tempfile::TempDir, name: &str) -> (PathBuf, String) {
+    let path = folder.path().join(name);
+    let text = path.to_str().unwrap().to_owned();
+    (path, text)
+}
+
+fn read(path: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+const BAD_QUERY: [&str; 2] = ["--check", "introspection.bad_query"];
+
+fn selected_checks_decide_the_exit_code() {
+    // REQ-CNF-12
+    let (code, passed) = report(&BAD_QUERY, &[]);
+    assert_eq!((code, checks(&passed).len()), (0, 1), "{passed:#}");
+    assert_eq!(passed["selection"], json!(["introspection.bad_query"]));
+    assert_eq!((&passed["conformanceLevel"], &passed["schemaVersion"]), (&json!(0), &json!(2)));
+    let (code, failed) = report(&BAD_QUERY, &["bad-query"]);
+    assert_eq!((code, &checks(&failed)[0]["verdict"]), (1, &json!("fail")));
+    // Selections add up, and an area can be selected.
+    let (_, both) = report(&["--check", "wire.*", "--requirement", "REQ-INT-28"], &[]);
+    let ids: Vec<_> = checks(&both).iter().map(|check| check["id"].as_str().unwrap()).collect();
+    assert!(ids.contains(&"wire.only_messages") && ids.contains(&"introspection.bad_query"));
+    assert!(ids.iter().all(|id| id.starts_with("wire.") || id.starts_with("introspection.")));
+    // A check that found nothing to test has not passed.
+    let output = run(&["test", "--check", "batch.claimed"], &[]);
+    assert!(matches!(output.status.code(), Some(0..=2)));
+}
+
+fn findings_contain_the_command() {
+    let (_, failed) = report(&["--category", "introspection"], &["entries"]);
+    let checks = checks(&failed);
+    let check = checks.iter().find(|check| check["id"] == "introspection.list_form").unwrap();
+    let findings = check["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    let finding = &findings[0];
+    assert_eq!((&finding["count"], &finding["modes"]), (&json!(4), &json!(["semantic", "single"])));
+    assert_eq!(finding["differences"][0]["path"], "/extra");
+    assert_eq!(finding["differences"][0]["expected"], "no such member");
+    let repeat = finding["repeat"].as_str().unwrap();
+    let this = std::env::current_exe().unwrap();
+    let expected = format!(
+        "mcp-aql-conformance test --check introspection.list_form --mode semantic -- {} serve entries",
+        this.display()
+    );
+    assert_eq!(repeat, expected);
+    // The command has the same finding.
+    let words: Vec<_> = repeat.split(' ').skip(1).take_while(|word| *word != "--").collect();
+    let output = run(&words, &["entries"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stdout);
+    for part in [
+        "FAIL  introspection.list_form",
+        "REQ-INT-03: introspection-response.schema.json, normative",
+        "2 of 3 cases failed",
+        "and 1 more case alike",
+        "differs   `/extra` is not allowed here",
+    ] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+}
+
+fn one_mode_can_be_tested() {
+    let base: &[&str] = &["--check", "introspection.bad_query"];
+    for mode in ["semantic", "single"] {
+        let (code, tested) = report(&[base, &["--mode", mode]].concat(), &[]);
+        assert_eq!((code, &tested["modes"]), (0, &json!([mode])));
+    }
+    let (_, tested) = report(base, &[]);
+    assert_eq!(tested["modes"], json!(["semantic", "single"]));
+}
+
+fn failed_checks_are_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, saved) = file(&folder, "report.json");
+    let arguments = ["test", "--category", "introspection", "--format", "json", "--output", &saved];
+    assert_eq!(run(&arguments, &["bad-query"]).status.code(), Some(1));
+    let (code, again) = report(&["--rerun-failed", &saved], &["bad-query"]);
+    let findings = read(Path::new(&saved));
+    let has_findings = |check: &&&Value| check["verdict"] == "fail" || check["verdict"] == "warn";
+    let before: Vec<_> =
+        checks(&findings).iter().filter(has_findings).map(|check| check["id"].clone()).collect();
+    let after: Vec<_> = checks(&again).iter().map(|check| check["id"].clone()).collect();
+    assert_eq!((code, &after), (1, &before));
+    assert!(before.contains(&json!("introspection.bad_query")) && before.len() < 20, "{before:?}");
+    // Without findings there is nothing to run.
+    let (_, clean) = file(&folder, "clean.json");
+    let arguments =
+        ["test", "--check", "wire.only_messages", "--format", "json", "--output", &clean];
+    assert_eq!(run(&arguments, &[]).status.code(), Some(0));
+    let output = run(&["test", "--rerun-failed", &clean], &[]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stderr).contains("there is nothing to run"));
+}
+
+fn trace_has_every_message_without_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let (trace, name) = file(&folder, "trace.jsonl");
+    let (config, config_name) = file(&folder, "conformance.toml");
+    std::fs::write(&config, "secrets = ['conformance_probe_of_nothing']").unwrap();
+    let arguments = [&BAD_QUERY[..], &["--trace", &name, "--config", &config_name]].concat();
+    let (code, _) = report(&arguments, &[]);
+    assert_eq!(code, 0);
+    let written = std::fs::read_to_string(trace).unwrap();
+    assert!(
+        !written.contains("conformance_probe_of_nothing") && written.contains("***"),
+        "{written}"
+    );
+    let lines: Vec<Value> =
+        written.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |direction: &str| lines.iter().filter(|line| line["direction"] == direction).count();
+    assert!(of("sent") > 10 && of("received") > 10 && of("sent") + of("received") == lines.len());
+    for line in &lines {
+        assert!(line["time"].as_str().unwrap().ends_with('Z') && line["connection"].is_u64());
+        assert!(line["message"].is_object(), "{line}");
+    }
+    let first = &lines[0];
+    assert_eq!((&first["mode"], &first["message"]["method"]), (&Value::Null, &json!("initialize")));
+    for mode in ["semantic", "single"] {
+        assert!(lines.iter().any(|line| line["mode"] == mode), "{mode}");
+    }
+    // Each request has its response on the same connection.
+    let asked = lines.iter().filter(|line| line["direction"] == "sent");
+    for asked in asked.filter(|line| line["message"]["id"].is_u64()) {
+        let is_answer = |line: &&Value| {
+            line["direction"] == "received"
+                && line["message"]["id"] == asked["message"]["id"]
+                && line["connection"] == asked["connection"]
+                && (line["mode"] == asked["mode"] || asked["mode"].is_null())
+        };
+        assert!(lines.iter().any(|line| is_answer(&line)), "{asked}");
+    }
+}
+
+fn baseline_accepts_findings() {
+    // REQ-CNF-12
+    let folder = tempfile::tempdir().unwrap();
+    let (path, name) = file(&folder, "baseline.json");
+    let category: &[&str] = &["--category", "introspection"];
+    let (code, _) = report(&[category, &["--write-baseline", &name]].concat(), &["bad-query"]);
+    assert_eq!(code, 1);
+    let mut baseline = read(&path);
+    assert_eq!(baseline["baselineVersion"], 1);
+    for finding in baseline["findings"].as_array_mut().unwrap() {
+        finding["reason"] = json!("known since 2031");
+    }
+    std::fs::write(&path, baseline.to_string()).unwrap();
+    let with = [category, &["--baseline", &name]].concat();
+    let (code, accepted) = report(&with, &["bad-query"]);
+    assert_eq!(code, 0, "{accepted:#}");
+    let output = run(&[&["test"], &with[..]].concat(), &["bad-query"]);
+    let said = text(&output.stdout);
+    assert!(said.contains("Accepted by the baseline\n"), "{said}");
+    let accepted = said.lines().find(|line| line.starts_with("  introspection.bad_query  "));
+    assert!(accepted.is_some_and(|line| line.ends_with("(2 cases): known since 2031")), "{said}");
+    // A further finding fails the run, and a fixed one is reported.
+    let (code, _) = report(&with, &["bad-query", "entries"]);
+    assert_eq!(code, 1);
+    let (code, fixed) = report(&with, &[]);
+    let gone: Vec<_> = fixed["noLongerFound"].as_array().unwrap().iter().collect();
+    assert_eq!(code, 0);
+    assert!(gone.iter().any(|it| it["check"] == "introspection.bad_query"), "{gone:?}");
+    // A saved report gives the same baseline.
+    let (_, saved) = file(&folder, "report.json");
+    let (_, whole) = report(category, &["bad-query"]);
+    std::fs::write(&saved, whole.to_string()).unwrap();
+    let (again, again_name) = file(&folder, "again.json");
+    let output = run(&["report", &saved, "--write-baseline", &again_name], &[]);
+    assert_eq!(output.status.code(), Some(0));
+    let causes = |baseline: &Value| -> Vec<Value> {
+        let findings = baseline["findings"].as_array().unwrap().iter();
+        findings.map(|it| json!([it["check"], it["cause"], it["cases"]])).collect()
+    };
+    assert_eq!(causes(&read(&again)), causes(&baseline));
+}
+
+fn reports_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let save = |name: &str, faults: &[&str]| {
+        let (path, name) = file(&folder, name);
+        let (_, tested) = report(&BAD_QUERY, faults);
+        std::fs::write(path, tested.to_string()).unwrap();
+        name
+    };
+    let (clean, faulty) = (save("clean.json", &[]), save("faulty.json", &["bad-query"]));
+    for (old, new, code, parts) in [
+        (&clean, &faulty, 1, ["New: 1 finding", "Fixed: 0 findings"]),
+        (
+            &faulty,
+            &clean,
+            0,
+            ["New: 0 findings", "Fixed: 1 finding\n  FAIL  introspection.bad_query"],
+        ),
+        (&faulty, &faulty, 0, ["New: 0 findings", "Fixed: 0 findings"]),
+    ] {
+        let output = run(&["diff", old, new], &[]);
+        let said = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        for part in parts {
+            assert!(said.contains(part), "{part} in {said}");
+        }
+    }
+    let output = run(&["diff", &clean, &faulty, "--format", "json"], &[]);
+    let diff: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(diff["new"][0]["check"], "introspection.bad_query");
+}
+
+fn coverage_counts_called_operations() {
+    let (_, tested) = report(&BAD_QUERY, &["create"]);
+    let coverage = &tested["coverage"];
+    // The CREATE operation may not be called.
+    assert_eq!((&coverage["operations"], &coverage["called"]), (&json!(3), &json!(2)));
+    assert_eq!((&coverage["applicable"], &coverage["percent"]), (&json!(1), &json!(100)));
+}
+
+fn invalid_selections_exit_with_3() {
+    // REQ-CNF-12
+    let folder = tempfile::tempdir().unwrap();
+    let (path, other) = file(&folder, "other.json");
+    std::fs::write(path, "{}").unwrap();
+    let cases: &[(&[&str], &str)] = &[
+        (&["--check", "introspection.no_such"], "checks of this area are introspection."),
+        (&["--check", "nothing"], "`nothing` is not a check"),
+        (&["--check", "wires.*"], "the categories are wire, "),
+        (&["--requirement", "REQ-XX-01"], "no check covers the requirement `REQ-XX-01`"),
+        (&["--mode", "all"], "write semantic or single"),
+        (&["--spec", "2.0.0"], "[possible values: 1.0.0-draft]"),
+        (&["--rerun-failed", &other], "is not a report"),
+        (&["--rerun-failed", "no/such.json"], "cannot read"),
+        (&["--baseline", &other], "is not a baseline"),
+        (&["--baseline", "no/such.json"], "cannot read"),
+        (&["--write-baseline", "no/such/baseline.json"], "the folder does not exist"),
+        (&["--trace", "no/such/trace.jsonl"], "cannot write"),
+    ];
+    for (arguments, expected) in cases {
+        let output = run(&[&["test"], *arguments].concat(), &[]);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {told}");
+        assert!(told.contains(expected), "{arguments:?}: `{expected}` is missing in {told}");
+    }
+    for (arguments, expected) in [
+        (&["diff", &other, &other][..], "is not a report"),
+        (&["diff", "no/such.json", &other], "cannot read"),
+    ] {
+        let output = run(arguments, &[]);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}");
+        assert!(text(&output.stderr).contains(expected), "{arguments:?}");
+    }
+}
