@@ -51,6 +51,7 @@ pub mod config;
 mod config_file;
 mod evidence;
 mod forms;
+mod gaps;
 mod harvest;
 mod items;
 mod json_size;

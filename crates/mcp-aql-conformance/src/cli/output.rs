@@ -143,13 +143,13 @@ pub(crate) fn print_notice(text: &str) {
 /// The summary of a report in a few lines.
 pub(crate) fn last_lines(report: &Report) -> String {
     let mut lines = Vec::new();
-    if report.modes.is_empty() {
+    if !report.is_reached() {
         lines.push("nothing was tested".to_owned());
     } else {
         let summary = &report.summary;
         lines.push(format!(
             "{} {}: level {} of {} shown; {} passed, {} failed, {} with warnings, {} not tested, \
-             {} not applicable",
+             {} blocked, {} not applicable",
             plain(&report.implementation),
             plain(&report.version),
             report.conformance_level,
@@ -158,6 +158,7 @@ pub(crate) fn last_lines(report: &Report) -> String {
             summary.failed,
             summary.warnings,
             summary.skipped,
+            summary.blocked,
             summary.not_applicable
         ));
     }

@@ -5,7 +5,7 @@ use super::Report;
 impl Report {
     /// Renders an SVG image that says "MCP-AQL level 2", for a README. It contains no text of the adapter.
     pub fn badge(&self) -> String {
-        let (said, colour) = match (self.modes.is_empty(), self.conformance_level) {
+        let (said, colour) = match (!self.is_reached(), self.conformance_level) {
             (true, _) => ("untested".to_owned(), "#6e6e6e"),
             (false, 0) => ("no level".to_owned(), "#b3362b"),
             (false, level @ 1) => (format!("level {level}"), "#1f6feb"),

@@ -13,8 +13,14 @@ use crate::cases::Finding;
 /// The maximum length of a shown value, in bytes.
 const MAX_VALUE_BYTES: usize = 6000;
 const STYLE: &str = include_str!("style.css");
-const VERDICTS: [Verdict; 5] =
-    [Verdict::Fail, Verdict::Warn, Verdict::Skip, Verdict::Pass, Verdict::NotApplicable];
+const VERDICTS: [Verdict; 6] = [
+    Verdict::Fail,
+    Verdict::Warn,
+    Verdict::Skip,
+    Verdict::Blocked,
+    Verdict::Pass,
+    Verdict::NotApplicable,
+];
 
 impl Report {
     /// Renders a self-contained HTML page. Texts of the adapter are escaped, and the page's policy forbids
@@ -61,7 +67,7 @@ impl Report {
             1 => "fail",
             _ => "warn",
         };
-        let level = match (self.modes.is_empty(), self.conformance_level) {
+        let level = match (!self.is_reached(), self.conformance_level) {
             (true, _) | (false, 0) => "–".to_owned(),
             (false, level) => level.to_string(),
         };
@@ -165,6 +171,7 @@ const fn verdict_said(verdict: Verdict) -> &'static str {
         Verdict::Pass => "passed",
         Verdict::NotApplicable => "do not apply",
         Verdict::Skip => "were not tested",
+        Verdict::Blocked => "are blocked",
         Verdict::Warn => "have warnings",
         Verdict::Fail => "failed",
     }
@@ -195,7 +202,7 @@ fn html_of_category(category: &CategoryReport, out: &mut String) {
     checks.sort_by_key(|check| match check.verdict {
         Verdict::Fail => 0,
         Verdict::Warn => 1,
-        Verdict::Skip | Verdict::Pass | Verdict::NotApplicable => 2,
+        Verdict::Skip | Verdict::Blocked | Verdict::Pass | Verdict::NotApplicable => 2,
     });
     for check in checks {
         html_of_check(check, out);
@@ -216,7 +223,8 @@ fn html_of_check(check: &CheckReport, out: &mut String) {
         Escaped(&check.source()),
     );
     if check.passed + check.found > 0 {
-        let _ = writeln!(out, "<p>{}</p>", check.tally());
+        let blocks = check.blocks_note().map(|note| format!("; {note}")).unwrap_or_default();
+        let _ = writeln!(out, "<p>{}{blocks}</p>", check.tally());
     }
     for (finding, modes) in check.merged_findings() {
         html_of_finding(finding, &modes, out);
@@ -227,6 +235,9 @@ fn html_of_check(check: &CheckReport, out: &mut String) {
     for (why, cases) in &check.skipped {
         let cases = counted(*cases, "case");
         let _ = writeln!(out, "<p class=\"why\">{cases} not tested: {}</p>", prose(why));
+    }
+    if check.verdict == Verdict::Blocked {
+        let _ = writeln!(out, "<p class=\"why\">{}</p>", prose(&check.why_not()));
     }
     if let Some(why) = &check.not_applicable {
         let _ = writeln!(out, "<p class=\"why\">{}</p>", prose(why));

@@ -29,19 +29,20 @@ impl fmt::Display for Escaped<'_> {
 
 impl Report {
     /// Renders JUnit XML with a suite for each category and a case for each check. Checks with warnings
-    /// pass with their findings as output. Untested and inapplicable checks are skipped.
+    /// pass with their findings as output. Untested, blocked and
+    /// inapplicable checks are skipped.
     pub fn junit(&self) -> String {
         let mut out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
-        let Summary { total, failed, skipped, not_applicable, .. } = self.tested_summary();
+        let Summary { total, failed, skipped, blocked, not_applicable, .. } = self.tested_summary();
         // A run without tests must not look like one without failures.
-        let errors = usize::from(self.modes.is_empty());
+        let errors = usize::from(!self.is_reached());
         let _ = writeln!(
             out,
             "<testsuites name=\"{}\" tests=\"{}\" failures=\"{failed}\" errors=\"{errors}\" \
              skipped=\"{}\" time=\"{}\">",
             Escaped(&format!("MCP-AQL conformance of {}", line(&self.implementation))),
             total + errors,
-            skipped + not_applicable,
+            skipped + blocked + not_applicable,
             self.seconds(),
         );
         if errors > 0 {
@@ -61,14 +62,15 @@ impl Report {
     }
 
     fn suite(&self, category: &CategoryReport, out: &mut String) {
-        let Summary { total, failed, skipped, not_applicable, .. } = Summary::of(&category.checks);
+        let Summary { total, failed, skipped, blocked, not_applicable, .. } =
+            Summary::of(&category.checks);
         let name = line(&category.name);
         let _ = writeln!(
             out,
             "  <testsuite name=\"{}\" tests=\"{total}\" failures=\"{failed}\" errors=\"0\" \
              skipped=\"{}\">",
             Escaped(&name),
-            skipped + not_applicable,
+            skipped + blocked + not_applicable,
         );
         let facts = [
             ("version", line(&self.version)),
@@ -106,7 +108,7 @@ fn case(category: &str, check: &CheckReport, out: &mut String) {
             ">\n      <system-out>{}</system-out>\n    </testcase>",
             Escaped(&format!("WARN {}\n{}", line(&check.title), findings_text(check))),
         ),
-        Verdict::Skip | Verdict::NotApplicable => writeln!(
+        Verdict::Skip | Verdict::Blocked | Verdict::NotApplicable => writeln!(
             out,
             ">\n      <skipped message=\"{}\"/>\n    </testcase>",
             Escaped(&check.why_not()),

@@ -26,19 +26,20 @@ impl Report {
         );
         if !self.tested().is_empty() {
             out.push_str(
-                "\n| category | passed | failed | warnings | not tested | not applicable |\n",
+                "\n| category | passed | failed | warnings | not tested | blocked | not applicable |\n",
             );
-            out.push_str("|---|--:|--:|--:|--:|--:|\n");
+            out.push_str("|---|--:|--:|--:|--:|--:|--:|\n");
         }
         for category in self.tested() {
-            let Summary { passed, failed, warnings, skipped, not_applicable, .. } =
+            let Summary { passed, failed, warnings, skipped, blocked, not_applicable, .. } =
                 Summary::of(&category.checks);
             let name = plain(&category.name);
-            let counts =
-                [passed, failed, warnings, skipped, not_applicable].map(|count| match count {
+            let counts = [passed, failed, warnings, skipped, blocked, not_applicable].map(
+                |count| match count {
                     0 => String::new(),
                     count => count.to_string(),
-                });
+                },
+            );
             let _ = writeln!(out, "| {name} | {} |", counts.join(" | "));
         }
         for (verdict, heading) in [(Verdict::Fail, "Failed"), (Verdict::Warn, "Warnings")] {
@@ -48,6 +49,7 @@ impl Report {
             }
             found.for_each(|check| markdown_of_check(check, &mut out));
         }
+        self.markdown_of_blocked(&mut out);
         self.markdown_of_left_out(&mut out);
         for (heading, lines) in self.named() {
             let _ = writeln!(out, "\n## {heading}\n");
@@ -57,6 +59,24 @@ impl Report {
         }
         self.markdown_of_missing(&mut out);
         out
+    }
+
+    fn markdown_of_blocked(&self, out: &mut String) {
+        let blocked = self.blocked();
+        if !blocked.is_empty() {
+            out.push_str("\n## Blocked\n\n");
+        }
+        for ((cause, why), checks) in blocked {
+            let count = counted(checks.len(), "check");
+            let checks: Vec<_> = checks.into_iter().map(code).collect();
+            let _ = writeln!(
+                out,
+                "- {} blocks {count} ({}): {}",
+                code(cause),
+                prose(why),
+                checks.join(", ")
+            );
+        }
     }
 
     fn markdown_of_left_out(&self, out: &mut String) {
@@ -109,8 +129,9 @@ impl Report {
 
 fn markdown_of_check(check: &CheckReport, out: &mut String) {
     let _ = writeln!(out, "\n### {}\n", code(&check.id));
-    let _ =
-        writeln!(out, "{}. {}: {}.", prose(&check.title), plain(&check.source()), check.tally());
+    let blocks = check.blocks_note().map(|note| format!("; {note}")).unwrap_or_default();
+    let (title, source, tally) = (prose(&check.title), plain(&check.source()), check.tally());
+    let _ = writeln!(out, "{title}. {source}: {tally}{blocks}.");
     for (finding, modes) in check.merged_findings() {
         markdown_of_finding(finding, &modes, out);
     }

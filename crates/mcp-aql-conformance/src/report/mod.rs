@@ -29,6 +29,8 @@ pub enum Verdict {
     NotApplicable,
     /// No case could be tested.
     Skip,
+    /// No case could be judged because of the finding of another check.
+    Blocked,
     /// A requirement that is a SHOULD was violated.
     Warn,
     /// A requirement that is a MUST was violated.
@@ -42,6 +44,7 @@ impl Verdict {
             Self::Pass => "PASS",
             Self::NotApplicable => "N/A",
             Self::Skip => "SKIP",
+            Self::Blocked => "BLOCKED",
             Self::Warn => "WARN",
             Self::Fail => "FAIL",
         }
@@ -115,6 +118,9 @@ pub struct Summary {
     pub warnings: usize,
     /// Checks that were not tested.
     pub skipped: usize,
+    /// Checks that findings of other checks made impossible.
+    #[serde(default)]
+    pub blocked: usize,
     /// Checks of features that the adapter does not have.
     pub not_applicable: usize,
 }
@@ -155,6 +161,12 @@ pub struct CheckReport {
     /// The number of skipped cases by reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub skipped: BTreeMap<String, usize>,
+    /// The checks whose findings made cases impossible.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_by: Vec<Obstruction>,
+    /// The number of checks that the findings of this check block.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub blocks: usize,
     /// The reason why the check is not applicable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_applicable: Option<String>,
@@ -166,7 +178,29 @@ pub struct CheckReport {
     pub cut_short: bool,
 }
 
+/// The cases of a check that the findings of another check made impossible.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Obstruction {
+    /// The id of the check with the findings.
+    pub check: String,
+    /// What could not be read.
+    pub why: String,
+    /// The number of cases.
+    pub cases: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 impl Report {
+    /// Whether the server was reached. Otherwise no check has a case.
+    pub const fn is_reached(&self) -> bool {
+        !self.modes.is_empty() || self.summary.skipped < self.summary.total
+    }
+
     /// All checks.
     pub fn checks(&self) -> impl Iterator<Item = &CheckReport> {
         self.categories.iter().flat_map(|category| &category.checks)
@@ -175,7 +209,7 @@ impl Report {
     /// The exit code (REQ-CNF-12): 0 if all checks passed, 1 if a MUST failed, 2 if there are only warnings
     /// or untested checks.
     pub fn exit_code(&self) -> u8 {
-        if self.modes.is_empty() || self.summary.failed > 0 {
+        if !self.is_reached() || self.summary.failed > 0 {
             1
         } else if self.summary.warnings > 0 || self.conformance_level < self.requested_level {
             2

@@ -42,6 +42,7 @@ impl Summary {
             Verdict::Fail => &mut self.failed,
             Verdict::Warn => &mut self.warnings,
             Verdict::Skip => &mut self.skipped,
+            Verdict::Blocked => &mut self.blocked,
             Verdict::NotApplicable => &mut self.not_applicable,
         } += 1;
     }
@@ -62,6 +63,7 @@ impl Summary {
             (Verdict::Warn, self.warnings),
             (Verdict::Pass, self.passed),
             (Verdict::Skip, self.skipped),
+            (Verdict::Blocked, self.blocked),
             (Verdict::NotApplicable, self.not_applicable),
         ]
         .into_iter()
@@ -76,6 +78,7 @@ impl Verdict {
             Self::Pass => "passed",
             Self::NotApplicable => "not applicable",
             Self::Skip => "not tested",
+            Self::Blocked => "blocked",
             Self::Warn => "with warnings",
             Self::Fail => "failed",
         }
@@ -87,6 +90,7 @@ impl Verdict {
             Self::Pass => "pass",
             Self::NotApplicable => "na",
             Self::Skip => "skip",
+            Self::Blocked => "blocked",
             Self::Warn => "warn",
             Self::Fail => "fail",
         }
@@ -102,7 +106,7 @@ pub(super) fn counts(summary: &Summary) -> String {
 impl Report {
     /// The verdict in a few words.
     pub(super) fn verdict(&self) -> String {
-        match (self.modes.is_empty(), self.conformance_level) {
+        match (!self.is_reached(), self.conformance_level) {
             (true, _) => "nothing could be tested".to_owned(),
             (false, 0) => "no level is shown".to_owned(),
             (false, level) if self.left_out.is_empty() => format!("level {level} is shown"),
@@ -119,7 +123,7 @@ impl Report {
         let first: String = characters.next().into_iter().flat_map(char::to_uppercase).collect();
         let verdict = format!("{first}{}", characters.as_str());
         match self.obstacles.as_slice() {
-            why if self.modes.is_empty() => format!("{verdict}: {}", line(&why.join("; "))),
+            why if !self.is_reached() => format!("{verdict}: {}", line(&why.join("; "))),
             _ if self.summary.total == 0 => verdict,
             _ => {
                 let total = counted(self.summary.total, "check");
@@ -147,12 +151,12 @@ impl Report {
 
     /// The tested categories; none if the adapter was not reached.
     pub(super) fn tested(&self) -> &[CategoryReport] {
-        if self.modes.is_empty() { &[] } else { &self.categories }
+        if self.is_reached() { &self.categories } else { &[] }
     }
 
     /// The counts of the tested checks.
     pub(super) fn tested_summary(&self) -> Summary {
-        if self.modes.is_empty() { Summary::default() } else { self.summary }
+        if self.is_reached() { self.summary } else { Summary::default() }
     }
 
     /// The next requested level that was not achieved.
@@ -162,7 +166,7 @@ impl Report {
 
     /// The obstacles to the next level, grouped by kind.
     pub(super) fn missing(&self) -> Vec<Obstacle> {
-        let next = self.next_level().filter(|_| !self.modes.is_empty());
+        let next = self.next_level().filter(|_| self.is_reached());
         let Some(next) = next else { return Vec::new() };
         let mut missing: Vec<Obstacle> = Vec::new();
         for obstacle in &self.obstacles {
@@ -186,10 +190,32 @@ impl Report {
             .filter(|(_, lines)| !lines.is_empty())
     }
 
-    /// The checks with findings, failures first.
+    /// The checks with findings: failures first, and of them those that block the most checks.
     pub(super) fn found(&self) -> impl Iterator<Item = &CheckReport> {
-        let of = |verdict| self.checks().filter(move |check| check.verdict == verdict);
-        of(Verdict::Fail).chain(of(Verdict::Warn))
+        let of = |verdict| {
+            let mut checks: Vec<_> =
+                self.checks().filter(|check| check.verdict == verdict).collect();
+            checks.sort_by_key(|check| std::cmp::Reverse(check.blocks));
+            checks
+        };
+        of(Verdict::Fail).into_iter().chain(of(Verdict::Warn))
+    }
+
+    /// The blocked checks by the check with the cause.
+    pub(super) fn blocked(&self) -> BTreeMap<(&str, &str), Vec<&str>> {
+        let mut blocked: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+        for check in self.checks().filter(|check| check.verdict == Verdict::Blocked) {
+            for cause in &check.blocked_by {
+                let same = blocked.iter_mut().find(|((id, _), _)| *id == cause.check);
+                match same {
+                    Some((_, checks)) => checks.push(&check.id),
+                    None => {
+                        blocked.insert((&cause.check, &cause.why), vec![&check.id]);
+                    }
+                }
+            }
+        }
+        blocked
     }
 
     /// The skipped cases by reason.
@@ -224,6 +250,11 @@ impl CheckReport {
     pub(super) fn tally(&self) -> String {
         let total = self.found + self.passed;
         format!("{} of {} not as it should be", self.found, counted(total, "case"))
+    }
+
+    /// "blocks 23 checks", if the findings block any.
+    pub(super) fn blocks_note(&self) -> Option<String> {
+        (self.blocks > 0).then(|| format!("blocks {}", counted(self.blocks, "check")))
     }
 
     /// The findings with their modes. Equal findings of both modes are merged.
@@ -267,6 +298,12 @@ impl CheckReport {
     pub(super) fn why_not(&self) -> String {
         if let Some(why) = &self.not_applicable {
             return format!("not applicable: {}", line(why));
+        }
+        if self.verdict == Verdict::Blocked {
+            let causes = self.blocked_by.iter();
+            let causes =
+                causes.map(|by| format!("blocked by {}: {}", line(&by.check), line(&by.why)));
+            return causes.collect::<Vec<_>>().join("; ");
         }
         let why: Vec<_> = self.skipped.keys().map(|why| line(why)).collect();
         if why.is_empty() { NO_CASE.to_owned() } else { why.join("; ") }

@@ -48,6 +48,15 @@ fn check(id: &str, verdict: Verdict, text: &str) -> CheckReport {
             Verdict::Skip => BTreeMap::from([(format!("left out: {text}"), 4)]),
             _ => BTreeMap::new(),
         },
+        blocked_by: match verdict {
+            Verdict::Blocked => vec![Obstruction {
+                check: "shapes.union".to_owned(),
+                why: text.to_owned(),
+                cases: 2,
+            }],
+            _ => Vec::new(),
+        },
+        blocks: usize::from(id == "shapes.union"),
         not_applicable: (verdict == Verdict::NotApplicable).then(|| text.to_owned()),
         partial: false,
         cut_short: false,
@@ -62,6 +71,7 @@ fn report(text: &str) -> Report {
         check("shapes.success", Verdict::Pass, text),
         check("shapes.failure", Verdict::Skip, text),
         check("shapes.warnings", Verdict::NotApplicable, text),
+        check("shapes.dates", Verdict::Blocked, text),
     ];
     Report {
         implementation: text.to_owned(),
@@ -330,7 +340,8 @@ fn verdict_is_one_line() {
     assert_eq!(
         second(&report("x")).as_deref(),
         Some(
-            "No level is shown. Of 5 checks: 1 failed, 1 with warnings, 1 passed, 1 not tested, 1 not applicable"
+            "No level is shown. Of 6 checks: 1 failed, 1 with warnings, 1 passed, 1 not tested, 1 blocked, \
+             1 not applicable"
         )
     );
     assert_eq!(second(&faultless(2)).as_deref(), Some("Level 2 is shown. Of 1 check: 1 passed"));
@@ -394,7 +405,8 @@ fn a_report_survives_json() {
     assert_eq!(
         value["summary"],
         json!({
-            "total": 1, "passed": 1, "failed": 0, "warnings": 0, "skipped": 0, "notApplicable": 0,
+            "total": 1, "passed": 1, "failed": 0, "warnings": 0, "skipped": 0, "blocked": 0,
+            "notApplicable": 0,
         })
     );
     assert_eq!(value["categories"][0]["checks"][0]["verdict"], Value::from("pass"));
@@ -423,7 +435,7 @@ fn page_has_no_external_resources() {
     // Each checkbox of the filter has its CSS rule.
     let ids: Vec<_> =
         page.split("id=\"show-").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    assert_eq!(ids.len(), 5);
+    assert_eq!(ids.len(), 6);
     for id in ids {
         let id = format!("show-{id}");
         assert!(page.contains(&format!("#{id}:not(:checked)")), "{id}");

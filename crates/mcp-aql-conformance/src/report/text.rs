@@ -37,7 +37,7 @@ impl Colors {
             Verdict::Pass => "32",
             Verdict::Fail => "1;31",
             Verdict::Warn => "33",
-            Verdict::Skip => "36",
+            Verdict::Skip | Verdict::Blocked => "36",
             Verdict::NotApplicable => "2",
         };
         self.with(code, text)
@@ -49,7 +49,7 @@ impl Report {
     pub fn text(&self, colour: bool) -> String {
         let colors = Colors(colour);
         let mut out = String::new();
-        if !self.modes.is_empty() {
+        if self.is_reached() {
             let name = format!("{} {}", line(&self.implementation), line(&self.version));
             let _ = writeln!(out, "{}  {}", colors.bold(&name), colors.dim(&self.circumstances()));
         }
@@ -64,6 +64,7 @@ impl Report {
         for check in self.found() {
             text_of_check(check, &colors, &mut out);
         }
+        self.text_of_blocked(&colors, &mut out);
         self.text_of_left_out(&colors, &mut out);
         for (heading, lines) in self.named() {
             let _ = writeln!(out, "\n{}", colors.bold(heading));
@@ -89,6 +90,18 @@ impl Report {
             });
             let counts = counts.collect::<Vec<_>>().join(", ");
             let _ = writeln!(out, "  {:width$}  {counts}", line(&category.name));
+        }
+    }
+
+    fn text_of_blocked(&self, colors: &Colors, out: &mut String) {
+        let blocked = self.blocked();
+        if !blocked.is_empty() {
+            let _ = writeln!(out, "\n{}", colors.bold("Blocked"));
+        }
+        for ((cause, why), checks) in blocked {
+            let count = counted(checks.len(), "check");
+            let _ = writeln!(out, "  {} blocks {count}: {}", line(cause), line(why));
+            list(checks.into_iter(), colors, out);
         }
     }
 
@@ -166,7 +179,11 @@ fn text_of_check(check: &CheckReport, colors: &Colors, out: &mut String) {
         colors.dim(&check.source()),
     );
     let _ = writeln!(out, "  {}", line(&check.title));
-    let _ = writeln!(out, "  {}", colors.dim(&check.tally()));
+    let tally = match check.blocks_note() {
+        Some(note) => format!("{}; {note}", check.tally()),
+        None => check.tally(),
+    };
+    let _ = writeln!(out, "  {}", colors.dim(&tally));
     for (finding, modes) in check.merged_findings() {
         text_of_finding(finding, &modes, colors, out);
     }
