@@ -38,7 +38,7 @@ pub(super) fn candidates(entry: &Value) -> Vec<(&str, &str)> {
 }
 
 /// The name of a list's entry: `name`, or the other member that holds the names of this list.
-pub(super) fn name_of<'v>(entry: &'v Value, member: &str) -> Option<&'v str> {
+pub(crate) fn name_of<'v>(entry: &'v Value, member: &str) -> Option<&'v str> {
     let name = |member: &str| entry.get(member).and_then(Value::as_str);
     name(NAME).or_else(|| name(member)).filter(|name| !name.is_empty())
 }
