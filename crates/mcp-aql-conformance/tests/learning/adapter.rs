@@ -25,9 +25,16 @@ pub(crate) fn target(change: Change) -> (MemoryTarget, Called) {
 
 async fn serve(stream: DuplexStream, change: Change, called: Called) {
     let (read, mut write) = tokio::io::split(stream);
-    let mut lines = BufReader::new(read).lines();
-    while let Ok(Some(line)) = lines.next_line().await {
-        let Ok(request) = serde_json::from_str::<Value>(&line) else { continue };
+    let mut lines = BufReader::new(read).split(b'\n');
+    while let Ok(Some(line)) = lines.next_segment().await {
+        let Ok(request) = serde_json::from_slice::<Value>(&line) else {
+            let error = json!({ "code": -32700, "message": "parse error" });
+            let response = json!({ "jsonrpc": "2.0", "id": null, "error": error });
+            if write.write_all(format!("{response}\n").as_bytes()).await.is_err() {
+                break;
+            }
+            continue;
+        };
         if request.get("id").is_none_or(Value::is_null) {
             continue;
         }
@@ -197,10 +204,16 @@ fn call(params: &Value) -> Result<Value, (i64, &'static str)> {
 fn operate(family: &str, arguments: &Value) -> Value {
     let Some(name) = arguments["operation"].as_str() else {
         let message = "Missing required parameter 'operation'".to_owned();
-        return failure("VALIDATION_MISSING_PARAM", message, None);
+        let details = json!({ "param_name": "operation" });
+        return failure("VALIDATION_MISSING_PARAM", message, Some(details));
     };
     let Some((_, _, own)) = OPERATIONS.iter().find(|(known, ..)| *known == name) else {
-        return failure("NOT_FOUND_OPERATION", format!("Unknown operation '{name}'"), None);
+        let details = json!({ "operation": name });
+        return failure(
+            "NOT_FOUND_OPERATION",
+            format!("Unknown operation '{name}'"),
+            Some(details),
+        );
     };
     if *own != family {
         return failure(
@@ -219,7 +232,11 @@ fn operate(family: &str, arguments: &Value) -> Value {
     };
     let documented = parameters(name);
     let documented: Vec<_> = documented.as_array().into_iter().flatten().collect();
-    if let Some(wrong) = rejection(name, &params, &documented) {
+    if let Some(mut wrong) = rejection(name, &params, &documented) {
+        // Failures of `introspect` have no details (REQ-INT-28).
+        if name == "introspect" {
+            wrong["error"].as_object_mut().and_then(|error| error.remove("details"));
+        }
         return wrong;
     }
     match name {

@@ -96,7 +96,7 @@ async fn the_scripted_adapter_has_no_failure_and_nothing_is_blocked() {
     let is_failed =
         |check: &&CheckReport| check.verdict == Verdict::Fail && !check.id.starts_with("limits.");
     let failed = report.checks().filter(is_failed);
-    let failed: Vec<_> = failed.map(|check| (&check.id, &check.findings)).collect();
+    let failed: Vec<_> = failed.map(|check| (&check.id, &check.findings[0])).collect();
     assert!(failed.is_empty(), "{failed:#?}");
     assert_eq!(blocked(&report), BTreeSet::new());
 }
@@ -107,7 +107,7 @@ async fn names_under_another_member_are_read() {
     let (report, new) = caused(|request, response| {
         if calls(request, "introspect") {
             change_body(response, |body| {
-                rename(&mut body["data"]);
+                body.get_mut("data").into_iter().for_each(rename);
                 let list = body.pointer_mut("/data/operations").and_then(Value::as_array_mut);
                 for entry in list.into_iter().flatten().filter_map(Value::as_object_mut) {
                     entry.remove("semantic_category");
@@ -187,7 +187,7 @@ async fn unread_details_block_what_depends_on_them() {
     assert_eq!(new, ids(&["introspection.details_form", "introspection.introspect_itself"]));
     let root = check(&report, "introspection.details_form");
     let blocked = blocked(&report);
-    assert!(root.blocks > 60 && root.blocks <= blocked.len(), "{} {}", root.blocks, blocked.len());
+    assert!(root.blocks > 40 && root.blocks <= blocked.len(), "{} {}", root.blocks, blocked.len());
     for id in ["parameters.enum", "updates.merge", "pagination.first", "danger.confirmed"] {
         let is_there = report.checks().any(|check| check.id == id);
         assert!(
@@ -222,7 +222,6 @@ async fn an_error_that_is_a_text_is_one_finding() {
     assert_eq!(new, ids(&["errors.form"]));
     for id in [
         "parameters.enum",
-        "parameters.missing_required",
         "parameters.unknown_nested",
         "parameters.wrong_type",
         "routing.unknown_operation",
