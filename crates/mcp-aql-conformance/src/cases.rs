@@ -291,11 +291,7 @@ impl Cases {
     /// Whether the error of a failure can be read, or the call did not fail. Otherwise the case is blocked.
     /// This is for checks that pass unless a call fails with a certain code.
     pub(crate) fn is_readable(&self, exchange: &Exchange) -> bool {
-        let obstacle = exchange.error_obstacle();
-        if let Some((by, why)) = obstacle {
-            self.block(by, why);
-        }
-        obstacle.is_none()
+        exchange.error_obstacle().map(|(by, why)| self.block(by, why)).is_none()
     }
 
     fn add(&self, mut finding: Finding) {
@@ -381,10 +377,8 @@ impl Cases {
     /// Whether nothing was collected.
     pub(crate) fn is_empty(&self) -> bool {
         let inner = self.lock();
-        inner.passed == 0
-            && inner.found == 0
-            && inner.skipped.is_empty()
-            && inner.not_applicable.is_none()
+        let cases = inner.passed + inner.found + inner.skipped.len();
+        cases == 0 && inner.not_applicable.is_none()
     }
 
     /// Marks the check as blocked instead of not applicable: the feature may be in a part of the adapter that
