@@ -3,8 +3,9 @@
 
     scripts/foreign.py [COMMAND]      default: target/release/mcp-aql-conformance
 
-One server is from npm, over standard input and output and over HTTP, and one from PyPI. In each case the command must
-report that the server is not an adapter, name what it found instead, and exit with 1 quickly. Otherwise exits with 1.
+Four servers are from npm, one of them also over HTTP, and two from PyPI. In each case the checks of the wire must pass,
+`tools.endpoint` must be the only finding and name a tool of the server, all other checks must be blocked by it, and the
+command must exit with 1 quickly. Otherwise exits with 1.
 
 Requires python3 with venv, node and npm. The servers are installed under target/clients on the first run.
 """
@@ -22,11 +23,12 @@ import npm
 import sdk
 
 ROOT = Path(__file__).resolve().parent.parent
-EVERYTHING = "@modelcontextprotocol/server-everything", "2026.8.31"
-CLOCK = "mcp-server-time"
+VERSION = "2026.8.31"
 # Starting such a server takes most of the time.
 SECONDS = 30
-VERDICT = "Nothing could be tested: not an MCP-AQL adapter: none of its "
+ROOT_CAUSE = "tools.endpoint"
+# These checks are true of every MCP server. The other checks of the wire examine calls of operations.
+OF_EVERY_SERVER = ["wire.only_messages", "wire.json_rpc_form", "wire.unexpected_response", "wire.stays_open"]
 
 
 def free_port():
@@ -56,7 +58,7 @@ class OverHttp:
                 time.sleep(0.1)
         self.__exit__()
         self.log.seek(0)
-        sys.exit(f"FAILED: {EVERYTHING[0]} does not listen\n{self.log.read()}")
+        sys.exit(f"FAILED: server-everything does not listen\n{self.log.read()}")
 
     def __exit__(self, *_):
         self.process.kill()
@@ -77,15 +79,16 @@ def run(command, *arguments):
 def check(what, command, target, tool):
     """Checks the report, as text and as JSON, and the evidence."""
     code, text, errors, took = run(command, "test", *target)
-    if code != 1 or VERDICT not in text or f"`{tool}`" not in text or errors:
+    if code != 1 or f"FAIL  {ROOT_CAUSE}" not in text or f"`{tool}`" not in text or errors:
         sys.exit(f"FAILED: {what}: ended with {code}\n{text}{errors}")
     code, text, errors, _ = run(command, "test", "--format", "json", *target)
     report = json.loads(text)
-    summary = report["summary"]
-    if code != 1 or report["conformanceLevel"] != 0 or summary["skipped"] != summary["total"]:
-        sys.exit(f"FAILED: {what}: ended with {code}\n{text}{errors}")
-    if not errors.startswith("nothing was tested\n"):
-        sys.exit(f"FAILED: {what}: says in the end {errors!r}")
+    checks = {check["id"]: check for category in report["categories"] for check in category["checks"]}
+    expected = {id: "blocked" for id in checks} | {id: "pass" for id in OF_EVERY_SERVER} | {ROOT_CAUSE: "fail"}
+    wrong = {id: checks[id]["verdict"] for id in checks if checks[id]["verdict"] != expected[id]}
+    causes = {by["check"] for check in checks.values() for by in check.get("blockedBy", [])}
+    if code != 1 or report["conformanceLevel"] != 0 or wrong or causes != {ROOT_CAUSE}:
+        sys.exit(f"FAILED: {what}: ended with {code}, unexpected verdicts {wrong}, causes {causes}\n{errors}")
     code, text, errors, _ = run(command, "evidence", *target)
     if code != 1 or text or "not an MCP-AQL adapter" not in errors:
         sys.exit(f"FAILED: {what}: evidence ended with {code}\n{text}{errors}")
@@ -94,12 +97,26 @@ def check(what, command, target, tool):
 
 def main():
     command = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "target/release/mcp-aql-conformance").resolve()
-    everything = [npm.node(), npm.install(*EVERYTHING) / "dist" / "index.js"]
-    check(f"{EVERYTHING[0]}, stdio", command, ["--", *everything, "stdio"], "echo")
+
+    def from_npm(name):
+        return [npm.node(), npm.install(f"@modelcontextprotocol/{name}", VERSION) / "dist" / "index.js"]
+
+    everything = from_npm("server-everything")
+    with tempfile.TemporaryDirectory() as folder:
+        memory = ["env", f"MEMORY_FILE_PATH={folder}/memory.jsonl", *from_npm("server-memory")]
+        servers = [
+            ("server-everything", [*everything, "stdio"], "echo"),
+            ("server-filesystem", [*from_npm("server-filesystem"), folder], "read_file"),
+            ("server-memory", memory, "create_entities"),
+            ("server-sequential-thinking", from_npm("server-sequential-thinking"), "sequentialthinking"),
+            ("mcp-server-time", [sdk.programs() / "mcp-server-time"], "get_current_time"),
+            ("mcp-server-git", [sdk.programs() / "mcp-server-git"], "git_status"),
+        ]
+        for name, program, tool in servers:
+            check(f"{name}, stdio", command, ["--", *program], tool)
     with OverHttp(everything) as url:
-        check(f"{EVERYTHING[0]}, http", command, ["--url", url], "echo")
-    check(f"{CLOCK}, stdio", command, ["--", sdk.programs() / CLOCK], "get_current_time")
-    print("3 passed, 0 failed")
+        check("server-everything, http", command, ["--url", url], "echo")
+    print("7 passed, 0 failed")
 
 
 if __name__ == "__main__":

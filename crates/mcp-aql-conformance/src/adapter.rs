@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::category::{Category, Mode};
+use crate::gaps::{self, Gap};
+use crate::learn::naming;
 use crate::verbs::sounds_changing;
 
 /// A tool of `tools/list`.
@@ -37,7 +39,8 @@ impl Parameter {
         let raw = raw.as_object()?;
         Some(Self {
             name: text(raw.get("name"))?,
-            kind: text(raw.get("type"))?,
+            // A missing type is a type that the runner does not know.
+            kind: text(raw.get("type")).unwrap_or_default(),
             required: raw.get("required").and_then(Value::as_bool).unwrap_or_default(),
             raw: raw.clone(),
         })
@@ -70,21 +73,28 @@ pub(crate) struct Operation {
     pub(crate) listed: Value,
     /// The whole reply with the details.
     pub(crate) reply: Value,
+    /// The details with names in `name`, if the reply has them elsewhere.
+    renamed: Option<Value>,
+    /// The part that could not be read and without which the operation is never called.
+    pub(crate) gap: Option<Gap>,
 }
 
 impl Operation {
-    /// Reads an operation from its entry in the list and the reply with its details.
-    pub(crate) fn read(listed: &Value, reply: Value) -> Option<Self> {
-        let details = reply.pointer("/data/operation").and_then(Value::as_object);
+    /// Reads an operation from its name, its entry in the list and the reply with its details, whose names
+    /// are in this member.
+    pub(crate) fn read(name: String, listed: &Value, reply: Value, name_member: &str) -> Self {
+        let stated = reply.pointer("/data/operation");
+        let renamed = stated.and_then(|details| naming::renamed(details, name_member));
+        let details = renamed.as_ref().or(stated).and_then(Value::as_object);
         let member = |name: &str| {
             text(details.and_then(|details| details.get(name))).or_else(|| text(listed.get(name)))
         };
         let flag = |name: &str| details?.get("permissions")?.get(name)?.as_bool();
-        let name = text(listed.get("name"))?;
-        Some(Self {
+        let endpoint = member("endpoint").unwrap_or_default();
+        Self {
             name,
-            category: member("semantic_category").as_deref().and_then(Category::parse),
-            endpoint: member("endpoint").unwrap_or_default(),
+            category: naming::category(member("semantic_category").as_deref(), &endpoint),
+            endpoint,
             tool: member("mcpTool").unwrap_or_default(),
             description: member("description").unwrap_or_default(),
             permissions: flag("readOnly").zip(flag("destructive")),
@@ -95,12 +105,24 @@ impl Operation {
                 .filter_map(Parameter::read)
                 .collect(),
             listed: listed.clone(),
+            renamed,
+            gap: None,
             reply,
-        })
+        }
+    }
+
+    /// Determines the part that could not be read, when the tool is known.
+    pub(crate) fn find_gap(&mut self) {
+        self.gap = gaps::of_calls(self);
+    }
+
+    /// The details with all names in `name`, or null.
+    pub(crate) fn details(&self) -> &Value {
+        self.renamed.as_ref().unwrap_or_else(|| self.details_as_sent())
     }
 
     /// The details as introspection returns them, or null.
-    pub(crate) fn details(&self) -> &Value {
+    pub(crate) fn details_as_sent(&self) -> &Value {
         self.reply.pointer("/data/operation").unwrap_or(&Value::Null)
     }
 
@@ -146,6 +168,28 @@ pub(crate) struct Type {
     pub(crate) listed: Value,
     /// The whole reply with the details.
     pub(crate) reply: Value,
+    /// The details with names in `name`, if the reply has them elsewhere.
+    renamed: Option<Value>,
+}
+
+impl Type {
+    /// Reads a type from its name, its entry in the list and the reply with its details, whose names are in
+    /// this member.
+    pub(crate) fn read(name: String, listed: Value, reply: Value, name_member: &str) -> Self {
+        let stated = reply.pointer("/data/type");
+        let renamed = stated.and_then(|details| naming::renamed(details, name_member));
+        Self { name, listed, renamed, reply }
+    }
+
+    /// The details with all names in `name`, or null.
+    pub(crate) fn details(&self) -> &Value {
+        self.renamed.as_ref().unwrap_or_else(|| self.details_as_sent())
+    }
+
+    /// The details as introspection returns them, or null.
+    pub(crate) fn details_as_sent(&self) -> &Value {
+        self.reply.pointer("/data/type").unwrap_or(&Value::Null)
+    }
 }
 
 /// Parameters with a meaning in the protocol.
@@ -187,6 +231,10 @@ pub(crate) struct Adapter {
     pub(crate) operations: Vec<Operation>,
     /// The types.
     pub(crate) types: Vec<Type>,
+    /// The member of operations that holds their names.
+    pub(crate) name_member: String,
+    /// The parts that could not be read.
+    pub(crate) gaps: Vec<Gap>,
 }
 
 impl Adapter {
@@ -290,7 +338,8 @@ mod tests {
             let listed = json!({ "name": "get_bed", "semantic_category": "READ" });
             let mut details = details;
             details["permissions"] = json!({ "readOnly": true, "destructive": false });
-            Operation::read(&listed, json!({ "data": { "operation": details } })).unwrap()
+            let reply = json!({ "data": { "operation": details } });
+            Operation::read("get_bed".to_owned(), &listed, reply, "name")
         };
         assert!(operation(json!({})).is_read());
         assert!(operation(json!({ "danger_level": "safe", "lifecycle": null })).is_read());

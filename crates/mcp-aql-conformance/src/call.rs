@@ -46,15 +46,57 @@ pub(crate) enum Reply {
     NoResponse(NoResponse),
 }
 
-/// A structured failure.
+/// The error of a failed call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Failure<'a> {
-    /// `error.code`.
+    /// `error.code`; empty if the error has none.
     pub(crate) code: &'a str,
-    /// `error.message`.
+    /// `error.message`, or the whole error if it is a text.
     pub(crate) message: &'a str,
     /// `error.details`, or null.
     pub(crate) details: &'a Value,
+}
+
+impl<'a> Failure<'a> {
+    /// Reads an object with a code and a message, or a text.
+    fn read(error: Option<&'a Value>) -> Self {
+        let error = error.unwrap_or(&Value::Null);
+        let member = |name: &str| error.get(name).and_then(Value::as_str);
+        Self {
+            code: member("code").unwrap_or_default(),
+            message: member("message").or(error.as_str()).unwrap_or_default(),
+            details: error.get("details").unwrap_or(&Value::Null),
+        }
+    }
+}
+
+const PROTOCOL_ERROR: (&str, &str) =
+    ("wire.protocol_errors", "the failure is a JSON-RPC error, which has no code of the protocol");
+
+/// Whether a value has this boolean member.
+fn is_flagged(value: &Value, name: &str, flag: bool) -> bool {
+    value.get(name) == Some(&Value::Bool(flag))
+}
+
+/// Whether the body of a result says whether the operation succeeded.
+fn has_flag(body: Option<&Value>) -> bool {
+    body.is_some_and(|body| body.get("success").is_some_and(Value::is_boolean))
+}
+
+/// The check that reports that the error in a received reply cannot be read, and what is wrong with it.
+pub(crate) fn error_obstacle(received: &Value) -> Option<(&'static str, &'static str)> {
+    if is_flagged(received, "success", false) {
+        let code = received.pointer("/error/code").and_then(Value::as_str);
+        return code
+            .is_none_or(str::is_empty)
+            .then_some(("errors.form", "the failure has no `error.code`"));
+    }
+    if is_flagged(received, "isError", true) && received.get("content").is_some() {
+        return Some(("wire.one_text_item", "the failure is not the JSON of an operation result"));
+    }
+    let is_protocol_error = received.pointer("/error/code").is_some_and(Value::is_i64)
+        && received.get("success").is_none();
+    is_protocol_error.then_some(PROTOCOL_ERROR)
 }
 
 impl Exchange {
@@ -118,23 +160,36 @@ impl Exchange {
         self.body().filter(|_| self.succeeded())?.get("data")
     }
 
-    /// The error of a structured failure.
+    /// The error of a failed call in any form, so that other requirements can be judged apart from it: a
+    /// text instead of an object, a plain text with `isError`, or a JSON-RPC error.
     pub(crate) fn failure(&self) -> Option<Failure<'_>> {
-        let body = self.body()?;
-        if body.get("success") != Some(&Value::Bool(false)) {
-            return None;
+        match &self.reply {
+            Reply::Result { body: Some(body), .. } if is_flagged(body, "success", false) => {
+                Some(Failure::read(body.get("error")))
+            }
+            Reply::Result { raw, body }
+                if !has_flag(body.as_ref()) && is_flagged(raw, "isError", true) =>
+            {
+                Some(Failure::read(raw.pointer("/content/0/text")))
+            }
+            Reply::Protocol { raw, .. } => Some(Failure::read(raw.get("message"))),
+            Reply::Result { .. } | Reply::NoResponse(_) => None,
         }
-        let error = body.get("error")?;
-        Some(Failure {
-            code: error.get("code")?.as_str()?,
-            message: error.get("message").and_then(Value::as_str).unwrap_or_default(),
-            details: error.get("details").unwrap_or(&Value::Null),
-        })
     }
 
-    /// The code of a structured failure.
+    /// The code of a failure, if its error has a readable one.
     pub(crate) fn code(&self) -> Option<&str> {
-        self.failure().map(|failure| failure.code)
+        self.failure().map(|failure| failure.code).filter(|code| !code.is_empty())
+    }
+
+    /// The check that reports that the error of a failure cannot be read, and what is wrong with it.
+    pub(crate) fn error_obstacle(&self) -> Option<(&'static str, &'static str)> {
+        match &self.reply {
+            Reply::Result { body: Some(body), .. } if has_flag(Some(body)) => error_obstacle(body),
+            Reply::Result { raw, .. } => error_obstacle(raw),
+            Reply::Protocol { .. } => Some(PROTOCOL_ERROR),
+            Reply::NoResponse(_) => None,
+        }
     }
 
     /// The code of a failure for calls that come too fast for the adapter.

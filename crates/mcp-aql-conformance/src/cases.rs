@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use crate::call::Exchange;
+use crate::call::{self, Exchange};
 use crate::category::Category;
 pub(crate) use crate::finding::{Finding, shorten};
 use crate::secrets::Secrets;
@@ -57,6 +57,13 @@ pub(crate) enum Skip {
     LeftOut(String),
     /// The adapter stopped answering, or the time limit was reached.
     CutShort(String),
+    /// The case could not be judged because of a finding of another check.
+    Blocked {
+        /// The id of the check with the finding.
+        by: &'static str,
+        /// What could not be read.
+        why: String,
+    },
 }
 
 impl Skip {
@@ -76,6 +83,7 @@ impl Skip {
             | Self::NotOurs(text)
             | Self::LeftOut(text)
             | Self::CutShort(text)
+            | Self::Blocked { why: text, .. }
             | Self::Unsafe(text) => Some(text),
         }
     }
@@ -98,6 +106,7 @@ impl Skip {
             ),
             Self::LeftOut(why) => format!("excluded by the configuration: {why}"),
             Self::CutShort(why) => format!("cut short: {why}"),
+            Self::Blocked { by, why } => format!("blocked by {by}: {why}"),
         }
     }
 }
@@ -107,6 +116,8 @@ impl Skip {
 pub(crate) struct Cases {
     inner: Mutex<CaseResults>,
     secrets: Arc<Secrets>,
+    /// Whether the check judges the form of errors.
+    judges_forms: bool,
 }
 
 /// The collected results.
@@ -125,7 +136,13 @@ pub(crate) struct CaseResults {
 impl Cases {
     /// Creates an empty collection that masks these secrets in findings.
     pub(crate) fn new(secrets: Arc<Secrets>) -> Self {
-        Self { inner: Mutex::default(), secrets }
+        Self { inner: Mutex::default(), secrets, judges_forms: false }
+    }
+
+    /// Keeps findings about errors of a wrong form, instead of counting them as blocked.
+    #[must_use]
+    pub(crate) fn judging_forms(self, judges_forms: bool) -> Self {
+        Self { judges_forms, ..self }
     }
 
     /// Counts a case that passed.
@@ -133,8 +150,37 @@ impl Cases {
         self.lock().passed += 1;
     }
 
-    /// Adds a finding, or counts it if its cause is already known.
-    pub(crate) fn fail(&self, mut finding: Finding) {
+    /// Adds a finding, or counts it if its cause is already known. If it concerns a failure whose error could
+    /// not be read, the case is blocked instead, because the unread code or message may be the expected one.
+    pub(crate) fn fail(&self, finding: Finding) {
+        match call::error_obstacle(&finding.received).filter(|_| !self.judges_forms) {
+            Some((by, why)) => self.block(by, why),
+            None => self.add(finding),
+        }
+    }
+
+    /// Counts a passed case if the call succeeded and the condition holds, and adds the finding otherwise. A
+    /// call that should have succeeded is a finding whatever the form of its error is.
+    pub(crate) fn expect_success(
+        &self,
+        exchange: &Exchange,
+        holds: bool,
+        finding: impl FnOnce() -> Finding,
+    ) -> bool {
+        if !exchange.succeeded() {
+            self.add(finding());
+            return false;
+        }
+        self.expect(holds, finding)
+    }
+
+    /// Whether the error of a failure can be read, or the call did not fail. Otherwise the case is blocked.
+    /// This is for checks that pass unless a call fails with a certain code.
+    pub(crate) fn is_readable(&self, exchange: &Exchange) -> bool {
+        exchange.error_obstacle().map(|(by, why)| self.block(by, why)).is_none()
+    }
+
+    fn add(&self, mut finding: Finding) {
         // Mask before cutting: half a secret would not be recognized.
         finding.mask(&self.secrets);
         finding.identify();
@@ -176,6 +222,11 @@ impl Cases {
         *inner.skipped.entry(why).or_default() += 1;
     }
 
+    /// Counts a case that could not be judged because of a finding of another check.
+    pub(crate) fn block(&self, by: &'static str, why: impl Into<String>) {
+        self.skip(Skip::Blocked { by, why: why.into() });
+    }
+
     /// Counts a case that was skipped because the runner has nothing to test it with.
     pub(crate) fn skip_without(&self, what: impl Into<String>) {
         self.skip(Skip::NoFixture(what.into()));
@@ -210,6 +261,21 @@ impl Cases {
         let mut why = why.into();
         shorten_message(&mut why, &self.secrets);
         self.lock().not_applicable.get_or_insert(why);
+    }
+
+    /// Whether nothing was collected.
+    pub(crate) fn is_empty(&self) -> bool {
+        let inner = self.lock();
+        let cases = inner.passed + inner.found + inner.skipped.len();
+        cases == 0 && inner.not_applicable.is_none()
+    }
+
+    /// Marks the check as blocked instead of not applicable: the feature may be in a part of the adapter that
+    /// could not be read.
+    pub(crate) fn block_not_applicable(&self, by: &'static str, why: &str) {
+        if self.lock().not_applicable.take().is_some() {
+            self.block(by, why);
+        }
     }
 
     pub(crate) fn results(&self) -> CaseResults {

@@ -52,6 +52,7 @@ mod config_file;
 mod evidence;
 mod finding;
 mod forms;
+mod gaps;
 mod harvest;
 mod items;
 mod json_size;

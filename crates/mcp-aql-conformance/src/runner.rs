@@ -12,6 +12,7 @@ use crate::cases::{CaseResults, Cases, Skip};
 use crate::category::Mode;
 use crate::checks::{self, Body, Check};
 use crate::config::Settings;
+use crate::gaps;
 use crate::learn::{self, LearnError};
 use crate::report::Report;
 use crate::results::{ModeResults, RunResults};
@@ -165,10 +166,11 @@ impl Runner {
             Ok(first) if only.is_some() => whole.surfaces.push(first),
             Ok(first) => {
                 let (is_all, mode) = (first.adapter.serves_all, first.adapter.mode);
+                let is_read = first.adapter.unread().is_none();
                 whole.surfaces.push(first);
                 let other = mode.other();
                 let asked = (!is_all).then_some(other);
-                if is_all || self.target.offers(other) {
+                if is_read && (is_all || self.target.offers(other)) {
                     match self.surface(asked, other, until).await {
                         Ok(second) => whole.surfaces.push(second),
                         Err(why) => whole.unlearned.push((Some(other), why)),
@@ -192,10 +194,12 @@ impl Runner {
         });
         checks
             .map(|(check, look)| {
-                let cases = self.cases();
-                match check.left_out(&self.settings) {
-                    Some(why) => cases.skip(Skip::LeftOut(why)),
-                    None => look(whole, &self.settings, &cases),
+                let cases = self.cases(check);
+                let unread = whole.surfaces.iter().find_map(|mode| mode.adapter.unread());
+                match (check.left_out(&self.settings), unread) {
+                    (Some(why), _) => cases.skip(Skip::LeftOut(why)),
+                    (None, Some(gap)) => cases.skip(gap.skip()),
+                    (None, None) => look(whole, &self.settings, &cases),
                 }
                 (check.id, cases.results())
             })
@@ -225,9 +229,13 @@ impl Runner {
         {
             return Err(LearnError::OtherMode { asked, serves: adapter.mode });
         }
-        // The check `modes.same_operations` reports operations that the other mode lacks.
-        if asked.is_none() {
-            self.find_named(&adapter)?;
+        match (asked, adapter.unread()) {
+            (Some(_), Some(gap)) => return Err(LearnError::NotAnAdapter(gap.why.clone())),
+            // Without operations, no name is known.
+            (None, Some(_)) => {}
+            // The check `modes.same_operations` reports operations that the other mode lacks.
+            (Some(_), None) => {}
+            (None, None) => self.find_named(&adapter)?,
         }
         self.learn_secrets(&adapter);
         (self.progress_callback)(Progress::Learned {
@@ -262,8 +270,8 @@ impl Runner {
         Arc::new(Tap::new(Arc::clone(&self.secrets), self.trace.clone()))
     }
 
-    fn cases(&self) -> Cases {
-        Cases::new(Arc::clone(&self.secrets))
+    fn cases(&self, check: &Check) -> Cases {
+        Cases::new(Arc::clone(&self.secrets)).judging_forms(gaps::judges_errors(check.id))
     }
 
     /// Rejects configurations that name unknown operations. A misspelled name in `[[skip]]` would not
@@ -319,7 +327,7 @@ impl Runner {
             .filter(|check| !matches!(check.body, Body::Modes(_)))
             .collect();
         let cases: BTreeMap<_, _> =
-            wanted.iter().map(|check| (check.id, Arc::new(self.cases()))).collect();
+            wanted.iter().map(|check| (check.id, Arc::new(self.cases(check)))).collect();
         let of = |check: &Check| cases.get(check.id).map(Arc::clone).unwrap_or_default();
         let every = wanted
             .iter()
@@ -331,7 +339,10 @@ impl Runner {
             .collect();
         let run = self.learned(asked, of_all, tap, until, every).await?;
         tap.set_mode(run.adapter.mode);
-        run.prepare().await;
+        match run.adapter.unread() {
+            None => run.prepare().await,
+            Some(_) => run.ask_again().await,
+        }
         let done = Mutex::new(0_usize);
         let total = wanted.len();
         let reported = |check: &'static Check| {
@@ -356,6 +367,7 @@ impl Runner {
                 })
                 .await;
         }
+        wanted.iter().for_each(|check| block(&run, check, &of(check)));
         let collected = cases.iter().map(|(check, cases)| (*check, cases.results())).collect();
         let adapter = run.close().await;
         Ok(ModeResults { adapter, asked, collected, left_behind, called: tap.called() })
@@ -384,6 +396,12 @@ async fn one(run: &Run, check: &Check, cases: &Cases) {
         cases.skip(Skip::CutShort(lost.to_string()));
         return;
     }
+    if let Some(gap) = run.adapter.obstacle(check.id) {
+        if !matches!(check.body, Body::Every(_)) {
+            cases.skip(gap.skip());
+        }
+        return;
+    }
     match check.body {
         Body::Learned(look) | Body::Seen(look) => look(run, cases),
         Body::Reads(check) | Body::Changes(check) | Body::Alone(check) => {
@@ -393,6 +411,23 @@ async fn one(run: &Run, check: &Check, cases: &Cases) {
         }
         // `Every` has already seen all calls, and `Modes` runs after all modes.
         Body::Every(_) | Body::Modes(_) => {}
+    }
+}
+
+/// Blocks a check whose cases or whose feature may be in a part of the adapter that could not be read.
+fn block(run: &Run, check: &Check, cases: &Cases) {
+    if let Some(gap) = run.adapter.unread()
+        && cases.is_empty()
+    {
+        cases.skip(gap.skip());
+    }
+    if let Some(gap) = run.adapter.doubt(check.id) {
+        cases.block_not_applicable(gap.by, &gap.why);
+    }
+    if gaps::needs_codes(check.id)
+        && let Some((by, why)) = run.unread_error()
+    {
+        cases.block_not_applicable(by, why);
     }
 }
 

@@ -64,9 +64,12 @@ pub(super) async fn refused_with(
     run.refused_call(operation, valid_with(run, operation, more, cases)?, cases).await
 }
 
-/// Whether a call was rejected for its parameters.
+/// Whether a call was rejected for its parameters. A failure without a readable code counts as a rejection:
+/// that form is the finding of another check.
 pub(super) fn is_refused(exchange: &Exchange) -> bool {
-    exchange.code().is_some_and(|code| code.starts_with("VALIDATION_"))
+    exchange
+        .failure()
+        .is_some_and(|failure| failure.code.is_empty() || failure.code.starts_with("VALIDATION_"))
 }
 
 /// Checks that an operation rejects these parameters, which are added to valid ones. Returns `None` if the

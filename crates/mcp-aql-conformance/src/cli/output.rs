@@ -160,7 +160,7 @@ pub(crate) fn print_notice(text: &str) {
 /// The summary of a report in a few lines.
 pub(crate) fn last_lines(report: &Report) -> String {
     let mut lines = Vec::new();
-    if report.modes.is_empty() {
+    if !report.is_reached() {
         lines.push("nothing was tested".to_owned());
     } else {
         let summary = &report.summary;

@@ -209,7 +209,7 @@ impl Collector<'_> {
         names_fields().unwrap_or_default()
             || says_so(&update.details().to_string())
             || self.run.adapter.types.iter().any(|known| {
-                let fields = known.reply.pointer("/data/type/fields").and_then(Value::as_array);
+                let fields = known.details().get("fields").and_then(Value::as_array);
                 fields.into_iter().flatten().any(|field| says_so(&field.to_string()))
             })
     }

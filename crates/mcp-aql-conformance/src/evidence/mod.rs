@@ -70,6 +70,10 @@ impl Runner {
         let learned = self.learned(None, Mode::Semantic, &tap, until, Vec::new()).await;
         let run = learned
             .map_err(|why| EvidenceError::LearnError(self.secrets().masked(&why.to_string())))?;
+        if let Some(gap) = run.adapter.unread() {
+            let why = format!("not an MCP-AQL adapter: {}", gap.why);
+            return Err(EvidenceError::LearnError(self.secrets().masked(&why)));
+        }
         run.prepare().await;
         let mut modes = vec![word_of(&run.adapter)];
         if let Some(other) = self.other_mode(&run.adapter, &tap, until).await {

@@ -195,7 +195,7 @@ impl Resource {
 /// The fields of an object type.
 pub(crate) fn fields_of<'a>(adapter: &'a Adapter, name: &str) -> Vec<Field<'a>> {
     let found = adapter.types.iter().find(|known| known.name == name);
-    let fields = found.and_then(|found| found.reply.pointer("/data/type/fields")?.as_array());
+    let fields = found.and_then(|found| found.details().get("fields")?.as_array());
     let field = |raw: &'a Value| {
         let raw = raw.as_object()?;
         Some(Field {

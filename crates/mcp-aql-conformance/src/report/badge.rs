@@ -6,14 +6,14 @@ impl Report {
     /// Renders an SVG image that says "MCP-AQL level 2", for a README. Its title also states the share of
     /// exercised checks. It contains no text of the adapter.
     pub fn badge(&self) -> String {
-        let (said, colour) = match (self.modes.is_empty(), self.conformance_level) {
+        let (said, colour) = match (!self.is_reached(), self.conformance_level) {
             (true, _) => ("untested".to_owned(), "#6e6e6e"),
             (false, _) if self.is_subset() => ("untested".to_owned(), "#6e6e6e"),
             (false, 0) => ("no level".to_owned(), "#b3362b"),
             (false, level @ 1) => (format!("level {level}"), "#1f6feb"),
             (false, level) => (format!("level {level}"), "#1a7f4b"),
         };
-        let title = match self.modes.is_empty() {
+        let title = match !self.is_reached() {
             true => said.clone(),
             false => format!("{said}, {} % exercised", self.coverage.percent),
         };

@@ -91,7 +91,8 @@ impl Report {
 
     /// The ids of the checks that findings of this check block.
     fn blocked_by(&self, by: &CheckReport) -> Vec<&str> {
-        let blocked = self.checks().filter(|check| check.blocked_by.contains(&by.id));
+        let blocked =
+            self.checks().filter(|check| check.blocked_by.iter().any(|it| it.check == by.id));
         blocked.map(|check| check.id.as_str()).collect()
     }
 }

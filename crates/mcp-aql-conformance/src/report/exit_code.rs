@@ -20,7 +20,7 @@ impl Report {
     pub fn exit_code(&self) -> u8 {
         let has =
             |verdict| self.checks().any(|check| check.verdict == verdict && !check.is_accepted());
-        if self.modes.is_empty() || has(Verdict::Fail) {
+        if !self.is_reached() || has(Verdict::Fail) {
             return 1;
         }
         let is_incomplete = match self.is_subset() {

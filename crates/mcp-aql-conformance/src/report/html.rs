@@ -72,7 +72,7 @@ impl Report {
             1 => "fail",
             _ => "warn",
         };
-        let level = match (self.modes.is_empty(), self.conformance_level) {
+        let level = match (!self.is_reached(), self.conformance_level) {
             (true, _) | (false, 0) => "–".to_owned(),
             (false, level) => level.to_string(),
         };

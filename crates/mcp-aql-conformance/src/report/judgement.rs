@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::coverage::Coverage;
-use super::{CategoryReport, CheckReport, Report, SCHEMA_VERSION, Summary, Verdict, show};
+use super::{
+    CategoryReport, CheckReport, Obstruction, Report, SCHEMA_VERSION, Summary, Verdict, show,
+};
 use crate::adapter::Adapter;
 use crate::cases::{CaseResults, Skip, shorten_message};
 use crate::category::Mode;
@@ -42,6 +44,10 @@ impl CheckReport {
                 .findings
                 .extend(findings.map(|finding| Finding { modes: modes.clone(), ..finding }));
             for (why, count) in &collected.skipped {
+                if let Skip::Blocked { by, why } = why {
+                    report.add_obstruction(by, why, *count);
+                    continue;
+                }
                 *report.skipped.entry(why.reason()).or_default() += count;
                 report.partial |= is_partial(check, adapter, why);
                 report.cut_short |= matches!(why, Skip::CutShort(_));
@@ -56,12 +62,14 @@ impl CheckReport {
             }
         }
         report.findings = finding::merge(std::mem::take(&mut report.findings));
+        let is_blocked = !is_open && !report.blocked_by.is_empty();
         report.verdict = match (report.found, report.passed, !is_open) {
             (1.., ..) => match check.keyword {
                 Keyword::Must => Verdict::Fail,
                 Keyword::Should => Verdict::Warn,
             },
             (0, 1.., _) => Verdict::Pass,
+            (0, 0, _) if is_blocked => Verdict::Blocked,
             (0, 0, true) if report.not_applicable.is_some() => Verdict::NotApplicable,
             (0, 0, _) => Verdict::Skip,
         };
@@ -71,6 +79,18 @@ impl CheckReport {
             report.not_applicable = None;
         }
         report
+    }
+
+    /// Counts cases that the findings of another check made impossible. The first reason is kept.
+    fn add_obstruction(&mut self, by: &str, why: &str, cases: usize) {
+        self.partial = true;
+        match self.blocked_by.iter_mut().find(|obstruction| obstruction.check == by) {
+            Some(obstruction) => obstruction.cases += cases,
+            None => {
+                let (check, why) = (by.to_owned(), why.to_owned());
+                self.blocked_by.push(Obstruction { check, why, cases });
+            }
+        }
     }
 
     /// Creates the report of a check without cases.
@@ -86,8 +106,9 @@ impl CheckReport {
             found: 0,
             findings: Vec::new(),
             skipped: BTreeMap::new(),
-            not_applicable: None,
             blocked_by: Vec::new(),
+            blocks: 0,
+            not_applicable: None,
             partial: false,
             cut_short: false,
         }
@@ -99,7 +120,7 @@ fn is_partial(check: &Check, adapter: Option<&Adapter>, why: &Skip) -> bool {
     match why {
         // `LeftOut` is reported beside the verdict, and the others were tested with other data.
         Skip::LeftOut(_) | Skip::Scarce(_) | Skip::Unsafe(_) => false,
-        Skip::NotAllowed(_) | Skip::CutShort(_) => true,
+        Skip::NotAllowed(_) | Skip::CutShort(_) | Skip::Blocked { .. } => true,
         // Level 1 covers the operations that can be tested safely.
         _ if check.level == 1 => false,
         // An operation without required parameters selects its data itself, so that no configuration
@@ -186,17 +207,36 @@ impl Report {
             obstacles: unlearned(whole),
             accepted_obstacles: Vec::new(),
             no_longer_found: Vec::new(),
-            modes: whole.surfaces.iter().map(|surface| surface.adapter.mode).collect(),
+            modes: whole
+                .surfaces
+                .iter()
+                .filter(|surface| !surface.adapter.endpoints.is_empty())
+                .map(|surface| surface.adapter.mode)
+                .collect(),
             left_behind: left_behind(whole),
             duration_ms: u64::try_from(whole.took.as_millis()).unwrap_or(u64::MAX),
             coverage: coverage.with_operations(whole),
             summary,
             categories,
         };
+        report.count_blocked();
         report.mask(secrets);
         report.grade(settings);
         report.add_repeat_commands();
         report
+    }
+
+    /// Counts the checks that each check blocks.
+    fn count_blocked(&mut self) {
+        let mut blocks: BTreeMap<String, usize> = BTreeMap::new();
+        for check in self.checks().filter(|check| check.verdict == Verdict::Blocked) {
+            for obstruction in &check.blocked_by {
+                *blocks.entry(obstruction.check.clone()).or_default() += 1;
+            }
+        }
+        for check in self.categories.iter_mut().flat_map(|category| &mut category.checks) {
+            check.blocks = blocks.get(&check.id).copied().unwrap_or_default();
+        }
     }
 
     /// Masks secrets in the adapter's texts. The runner's own names and sentences do not contain any.
@@ -213,6 +253,7 @@ impl Report {
         for check in self.categories.iter_mut().flat_map(|category| &mut category.checks) {
             check.findings.iter_mut().for_each(|finding| finding.mask(secrets));
             check.not_applicable.iter_mut().for_each(|why| secrets.mask(why));
+            check.blocked_by.iter_mut().for_each(|by| secrets.mask(&mut by.why));
             for (mut why, count) in std::mem::take(&mut check.skipped) {
                 secrets.mask(&mut why);
                 *check.skipped.entry(why).or_default() += count;
@@ -220,9 +261,36 @@ impl Report {
         }
     }
 
+    /// The findings that block required checks of a level, each once. A check that fails at this level is an
+    /// obstacle by itself.
+    fn obstructions(&self, level: u8) -> Vec<String> {
+        let is_obstacle = |id: &str| {
+            self.checks().any(|check| {
+                check.id == id
+                    && check.verdict == Verdict::Fail
+                    && check.keyword == "MUST"
+                    && check.level == level
+            })
+        };
+        let mut blocked: BTreeMap<&str, usize> = BTreeMap::new();
+        let required =
+            self.checks().filter(|check| check.level == level && check.keyword == "MUST");
+        for check in required.filter(|check| check.verdict == Verdict::Blocked) {
+            for obstruction in &check.blocked_by {
+                *blocked.entry(&obstruction.check).or_default() += 1;
+            }
+        }
+        blocked.retain(|id, _| !is_obstacle(id));
+        let obstacle = |(id, count): (&str, usize)| match count {
+            1 => format!("{id} blocks 1 check"),
+            count => format!("{id} blocks {count} checks"),
+        };
+        blocked.into_iter().map(obstacle).collect()
+    }
+
     /// Determines the achieved level and the obstacles to a higher one.
     fn grade(&mut self, settings: &Settings) {
-        if self.modes.is_empty() {
+        if !self.is_reached() {
             return;
         }
         if !settings.selection.is_all() {
@@ -231,7 +299,7 @@ impl Report {
         }
         let mut granted = 0;
         for level in 1..=settings.level {
-            let mut obstacles = Vec::new();
+            let mut obstacles = self.obstructions(level);
             for check in self.checks() {
                 // Level 2 requires level 1 and all cases.
                 let is_partial = level == 2 && check.partial;
@@ -246,21 +314,24 @@ impl Report {
                         let why = why.unwrap_or_else(|| show::NO_CASE.to_owned());
                         obstacles.push(format!("{} was not tested: {why}", check.id));
                     }
-                    Verdict::Pass if check.cut_short || is_partial => {
+                    Verdict::Pass
+                        if check.cut_short || (is_partial && !check.skipped.is_empty()) =>
+                    {
                         obstacles.push(format!(
                             "{} was tested in part: {}",
                             check.id,
                             check.why_in_part()
                         ));
                     }
-                    Verdict::Blocked => {
-                        let by = check.blocked_by.join(", ");
-                        obstacles.push(format!("{} was not tested: blocked by {by}", check.id));
-                    }
+                    // Their causes are named once.
+                    Verdict::Blocked => {}
                     Verdict::Pass | Verdict::Warn | Verdict::NotApplicable => {}
                 }
             }
-            if level == 2 && self.modes.len() < 2 {
+            let is_blocked = |id: &str| {
+                self.checks().any(|check| check.id == id && check.verdict == Verdict::Blocked)
+            };
+            if level == 2 && self.modes.len() < 2 && !is_blocked("modes.both") {
                 obstacles.push("only one endpoint mode could be looked at".to_owned());
             }
             if obstacles.is_empty() && granted + 1 == level {

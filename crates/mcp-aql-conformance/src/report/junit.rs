@@ -75,7 +75,7 @@ impl Report {
         let mut suites = String::new();
         let mut all = self.junit_of_run(&mut suites);
         // A run without tests must not look like one without failures.
-        let errors = usize::from(self.modes.is_empty());
+        let errors = usize::from(!self.is_reached());
         for category in self.tested() {
             let counts = self.suite(category, &mut suites);
             all.tests += counts.tests;
@@ -100,7 +100,7 @@ impl Report {
     /// Renders the suite of the run as a whole: whether the adapter was reached, and whether the requested
     /// level is granted.
     fn junit_of_run(&self, out: &mut String) -> Counts {
-        let (name, fault) = match self.modes.is_empty() {
+        let (name, fault) = match !self.is_reached() {
             true => ("target.reached", Some(("error", self.headline(), String::new()))),
             false => {
                 let why: Vec<_> = self.open_obstacles().collect();

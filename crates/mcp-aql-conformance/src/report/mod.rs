@@ -204,12 +204,15 @@ pub struct CheckReport {
     /// The number of skipped cases by reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub skipped: BTreeMap<String, usize>,
+    /// The checks whose findings made cases impossible.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_by: Vec<Obstruction>,
+    /// The number of checks that the findings of this check block.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub blocks: usize,
     /// The reason why the check is not applicable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_applicable: Option<String>,
-    /// The ids of the checks whose findings prevented cases of this check.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub blocked_by: Vec<String>,
     /// Whether cases were skipped that another configuration would test.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
@@ -218,7 +221,29 @@ pub struct CheckReport {
     pub cut_short: bool,
 }
 
+/// The cases of a check that the findings of another check made impossible.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Obstruction {
+    /// The id of the check with the findings.
+    pub check: String,
+    /// What could not be read.
+    pub why: String,
+    /// The number of cases.
+    pub cases: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 impl Report {
+    /// Whether the server was reached. Otherwise no check has a case.
+    pub const fn is_reached(&self) -> bool {
+        !self.modes.is_empty() || self.summary.skipped < self.summary.total
+    }
+
     /// All checks.
     pub fn checks(&self) -> impl Iterator<Item = &CheckReport> {
         self.categories.iter().flat_map(|category| &category.checks)

@@ -77,7 +77,7 @@ impl Report {
 
     /// The obstacles to the next level, grouped by kind. Failures come first.
     pub(super) fn missing(&self) -> Vec<ObstacleGroup> {
-        let next = self.next_level().filter(|_| !self.modes.is_empty());
+        let next = self.next_level().filter(|_| self.is_reached());
         let Some(next) = next else { return Vec::new() };
         let mut missing: Vec<ObstacleGroup> = Vec::new();
         let obstacles = self.obstacles.iter().map(|text| Obstacle::parse(text));

@@ -17,7 +17,7 @@ impl Report {
     /// Renders SARIF 2.1.0 with a rule for each check and a result for each cause. Accepted findings are
     /// suppressed results.
     pub fn sarif(&self) -> String {
-        let checks: Vec<_> = match self.modes.is_empty() {
+        let checks: Vec<_> = match !self.is_reached() {
             true => Vec::new(),
             false => self.checks().collect(),
         };
@@ -26,7 +26,7 @@ impl Report {
         for (index, check) in checks.iter().enumerate() {
             results.extend(check.findings.iter().map(|finding| self.result(index, check, finding)));
         }
-        let notifications = match self.modes.is_empty() {
+        let notifications = match !self.is_reached() {
             true => vec![json!({ "level": "error", "message": { "text": self.headline() } })],
             false => Vec::new(),
         };
@@ -40,7 +40,7 @@ impl Report {
                     "rules": rules,
                 } },
                 "invocations": [{
-                    "executionSuccessful": !self.modes.is_empty(),
+                    "executionSuccessful": self.is_reached(),
                     "exitCode": self.exit_code(),
                     "toolExecutionNotifications": notifications,
                 }],

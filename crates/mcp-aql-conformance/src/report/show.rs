@@ -101,7 +101,7 @@ pub(super) fn counts(summary: &Summary) -> String {
 impl Report {
     /// The verdict in a few words: "Level 2 granted".
     pub(super) fn verdict(&self) -> String {
-        match (self.modes.is_empty(), self.conformance_level) {
+        match (!self.is_reached(), self.conformance_level) {
             (true, _) => "Nothing could be tested".to_owned(),
             (false, _) if self.is_subset() => {
                 format!("Only selected checks were run ({})", line(&self.selection.join(", ")))
@@ -116,7 +116,7 @@ impl Report {
     pub(super) fn headline(&self) -> String {
         let verdict = self.verdict();
         match self.obstacles.as_slice() {
-            why if self.modes.is_empty() => format!("{verdict}: {}", line(&why.join("; "))),
+            why if !self.is_reached() => format!("{verdict}: {}", line(&why.join("; "))),
             _ if self.summary.total == 0 => verdict,
             _ => {
                 let (total, percent) =
@@ -128,7 +128,7 @@ impl Report {
 
     /// Remarks on the run as a whole.
     pub(super) fn remarks(&self) -> Vec<String> {
-        if self.modes.is_empty() {
+        if !self.is_reached() {
             return Vec::new();
         }
         let mut remarks = vec![self.coverage_in_words()];
@@ -169,12 +169,12 @@ impl Report {
 
     /// The tested categories; none if the adapter was not reached.
     pub(super) fn tested(&self) -> &[CategoryReport] {
-        if self.modes.is_empty() { &[] } else { &self.categories }
+        if !self.is_reached() { &[] } else { &self.categories }
     }
 
     /// The counts of the tested checks.
     pub(super) fn tested_summary(&self) -> Summary {
-        if self.modes.is_empty() { Summary::default() } else { self.summary }
+        if !self.is_reached() { Summary::default() } else { self.summary }
     }
 
     /// The skipped cases by reason.
@@ -186,6 +186,15 @@ impl Report {
                 entry.cases += cases;
                 match check.verdict {
                     Verdict::Skip | Verdict::Blocked => entry.checks.push(&check.id),
+                    _ => entry.in_part.push(&check.id),
+                }
+            }
+            for by in &check.blocked_by {
+                let why = format!("blocked by {}: {}", line(&by.check), line(&by.why));
+                let entry = left_out.entry(why).or_default();
+                entry.cases += by.cases;
+                match check.verdict {
+                    Verdict::Blocked => entry.checks.push(&check.id),
                     _ => entry.in_part.push(&check.id),
                 }
             }
@@ -239,7 +248,10 @@ impl CheckReport {
         if let Some(why) = &self.not_applicable {
             return format!("not applicable: {}", line(why));
         }
-        let why: Vec<_> = self.skipped.keys().map(|why| line(why)).collect();
+        let causes = self.blocked_by.iter();
+        let causes = causes.map(|by| format!("blocked by {}: {}", line(&by.check), line(&by.why)));
+        let skipped = self.skipped.keys().map(|why| line(why));
+        let why: Vec<_> = causes.chain(skipped).collect();
         if why.is_empty() { NO_CASE.to_owned() } else { why.join("; ") }
     }
 }

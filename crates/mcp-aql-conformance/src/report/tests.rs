@@ -61,9 +61,14 @@ fn check(id: &str, verdict: Verdict, text: &str) -> CheckReport {
         },
         not_applicable: (verdict == Verdict::NotApplicable).then(|| text.to_owned()),
         blocked_by: match verdict {
-            Verdict::Blocked => vec!["shapes.union".to_owned()],
+            Verdict::Blocked => vec![Obstruction {
+                check: "shapes.union".to_owned(),
+                why: text.to_owned(),
+                cases: 2,
+            }],
             _ => Vec::new(),
         },
+        blocks: 0,
         partial: false,
         cut_short: false,
     }

@@ -52,7 +52,7 @@ impl Report {
     pub fn text(&self, colour: bool) -> String {
         let colors = Colors(colour);
         let mut out = String::new();
-        if !self.modes.is_empty() {
+        if self.is_reached() {
             let name = format!("{} {}", line(&self.implementation), line(&self.version));
             let _ = writeln!(out, "{}  {}", colors.bold(&name), colors.dim(&self.circumstances()));
         }

@@ -9,14 +9,10 @@ use crate::adapter::Operation;
 use crate::call::{Exchange, RateLimitWait, Reply};
 use crate::cases::{Cases, Skip};
 use crate::category::Category;
+use crate::gaps::Gap;
 use crate::nouns::is_identifier;
 use crate::shape::{Shape, hits_nothing};
 use crate::wire::{Connection, NoResponse};
-
-/// The reason to skip the calls of an operation whose tool introspection does not name.
-pub(super) fn without_tool(operation: &str) -> Skip {
-    Skip::NoFixture(format!("introspection has no `mcpTool` for `{operation}`"))
-}
 
 /// The arguments of a call: `operation` and `params`.
 pub(crate) fn arguments(operation: &str, params: Map<String, Value>) -> Value {
@@ -62,15 +58,21 @@ impl Run {
         arguments: Value,
         cases: &Cases,
     ) -> Option<Exchange> {
-        let no_tool = || {
-            let operation = arguments.get("operation").and_then(Value::as_str);
-            tool.is_empty().then(|| without_tool(operation.unwrap_or_default()))
-        };
-        if let Some(why) = no_tool().or_else(|| self.could_harm(&arguments)) {
+        if let Some(why) =
+            self.missing_tool(tool, &arguments).or_else(|| self.could_harm(&arguments))
+        {
             cases.skip(why);
             return None;
         }
         self.answered(tool, arguments, cases).await
+    }
+
+    /// The reason not to make a call without a tool: the tool of its operation could not be read.
+    fn missing_tool(&self, tool: &str, arguments: &Value) -> Option<Skip> {
+        let name = arguments.get("operation").and_then(Value::as_str).unwrap_or_default();
+        let gap = || self.adapter.operation(name)?.gap.as_ref().map(Gap::skip);
+        tool.is_empty()
+            .then(|| gap().unwrap_or_else(|| Skip::NoFixture(format!("a tool for `{name}`"))))
     }
 
     /// Makes such a call of an operation with these parameters through its own tool.
@@ -198,6 +200,15 @@ impl Run {
         let exchange = Exchange::make(&connection, tool, arguments, meta).await;
         self.note(&exchange, begun);
         exchange
+    }
+
+    /// Calls `introspect` of an adapter whose operations could not be read, so that the checks of every call
+    /// see its replies.
+    pub(crate) async fn ask_again(&self) {
+        if !self.adapter.introspect.is_empty() {
+            self.introspect(serde_json::json!({ "query": "operations" })).await;
+            self.introspect(serde_json::json!({ "query": "types" })).await;
+        }
     }
 
     /// Calls `introspect`.

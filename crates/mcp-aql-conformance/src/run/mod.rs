@@ -14,13 +14,13 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use self::calls::without_tool;
 use self::connection::{Health, at_once};
 use crate::adapter::{Adapter, Operation};
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
 use crate::category::{Category, Mode};
 use crate::config::Settings;
+use crate::gaps;
 use crate::leaks;
 use crate::resources::Resources;
 use crate::secrets::Secrets;
@@ -72,6 +72,8 @@ pub(crate) struct Run {
     planted: Mutex<BTreeSet<String>>,
     /// The resources and the items that the run created.
     resources: Resources,
+    /// The first reason why the error of a failure could not be read.
+    unread_error: OnceLock<(&'static str, &'static str)>,
     /// The checks that examine every call.
     every: Vec<(ExchangeCheck, Arc<Cases>)>,
 }
@@ -125,6 +127,7 @@ impl Run {
             let_run: Mutex::default(),
             planted: Mutex::default(),
             resources,
+            unread_error: OnceLock::new(),
             every,
         }
     }
@@ -139,11 +142,16 @@ impl Run {
         if let Some(left_out) = self.left_out(&operation.name) {
             return Some(Skip::LeftOut(left_out));
         }
-        if operation.tool.is_empty() {
-            return Some(without_tool(&operation.name));
+        if let Some(gap) = &operation.gap {
+            return Some(gap.skip());
         }
         if operation.is_read() {
             return None;
+        }
+        if let Some(gap) = gaps::of_safety(operation)
+            && !self.may(Category::Execute)
+        {
+            return Some(gap.skip());
         }
         // An operation of the category READ that looks dangerous is treated as dangerous.
         let category = match operation.category {

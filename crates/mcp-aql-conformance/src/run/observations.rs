@@ -21,6 +21,9 @@ impl Run {
         self.health().note(exchange, started);
         self.note_gate(exchange);
         self.note_path(exchange);
+        if let Some(obstacle) = exchange.error_obstacle() {
+            self.unread_error.get_or_init(|| obstacle);
+        }
         self.resources.note(exchange, sent);
         for (look, cases) in &self.every {
             look(self, exchange, cases);
@@ -74,6 +77,11 @@ impl Run {
         } else if ran {
             lock(&self.let_run).insert(exchange.operation().to_owned());
         }
+    }
+
+    /// The check that reports that the error of a failure could not be read, and what is wrong with it.
+    pub(crate) fn unread_error(&self) -> Option<(&'static str, &'static str)> {
+        self.unread_error.get().copied()
     }
 
     /// An operation that required confirmation.

@@ -148,7 +148,7 @@ impl<'a> Shape<'a> {
         while let Some(name) = names.get(at).copied() {
             at += 1;
             let found = self.types.iter().find(|known| known.name == name);
-            let details = found.and_then(|found| found.reply.pointer("/data/type"));
+            let details = found.map(Type::details);
             let is_union = details
                 .is_some_and(|details| details.get("kind").is_some_and(|kind| kind == "union"));
             if !is_union {
@@ -167,7 +167,7 @@ impl<'a> Shape<'a> {
 
     fn named(self, name: &'a str) -> Option<Kind<'a>> {
         let found = self.types.iter().find(|known| known.name == name)?;
-        let details = found.reply.pointer("/data/type")?;
+        let details = found.details();
         let list = |name: &str| details.get(name).and_then(Value::as_array);
         match details.get("kind")?.as_str()? {
             "enum" => Some(Kind::Words(list("values")?)),

@@ -20,10 +20,9 @@ fn types() -> Vec<Type> {
         json!({ "name": "Instant", "kind": "scalar" }),
     ]
     .into_iter()
-    .map(|details| Type {
-        name: details["name"].as_str().unwrap().to_owned(),
-        listed: Value::Null,
-        reply: json!({ "data": { "type": details } }),
+    .map(|details| {
+        let name = details["name"].as_str().unwrap().to_owned();
+        Type::read(name, Value::Null, json!({ "data": { "type": details } }), "name")
     })
     .collect()
 }
@@ -203,10 +202,9 @@ fn unsatisfiable_shapes_give_none() {
     });
     let types: Vec<_> = unions
         .chain(objects)
-        .map(|details| Type {
-            name: details["name"].as_str().unwrap().to_owned(),
-            listed: Value::Null,
-            reply: json!({ "data": { "type": details } }),
+        .map(|details| {
+            let name = details["name"].as_str().unwrap().to_owned();
+            Type::read(name, Value::Null, json!({ "data": { "type": details } }), "name")
         })
         .collect();
     let raw = json!({ "type": "T0" });

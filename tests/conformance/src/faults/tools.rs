@@ -6,6 +6,18 @@ use super::{Fault, Tamper, calls};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
+        name: "tools-of-a-plain-server",
+        check: "tools.endpoint",
+        neighbours: &[],
+        tamper: Tamper::Answer(|request, answer| {
+            with_tools(request, answer, |tools| {
+                for (at, tool) in tools.iter_mut().enumerate() {
+                    tool["name"] = json!(format!("garden_{at}"));
+                }
+            });
+        }),
+    },
+    Fault {
         name: "prefix-with-a-hyphen",
         check: "tools.prefix",
         neighbours: &["tools.names"],

@@ -127,6 +127,9 @@ pub(super) fn not_needed(run: &Run, exchange: &Exchange, cases: &Cases) {
     if !operation.is_read() || exchange.body().is_none() {
         return;
     }
+    if !cases.is_readable(exchange) {
+        return;
+    }
     cases.expect(exchange.code() != Some("CONFIRMATION_REQUIRED"), || {
         Finding::of(
             exchange,

@@ -48,7 +48,7 @@ pub(super) async fn accepted(run: &Run, cases: &Cases) {
                 .skip_without(format!("the waiting time that `{}` requires", asked.operation.name));
             continue;
         }
-        cases.expect(exchange.succeeded(), || {
+        cases.expect_success(&exchange, true, || {
             asked.finding(
                 &exchange,
                 "a success, because it is the same call with its token in `params._confirmation`",

@@ -65,6 +65,10 @@ const SUPERSEDED: [(&str, &str); 3] = [
 pub(super) fn registry(_: &Run, exchange: &Exchange, cases: &Cases) {
     for (_, error) in errors(exchange) {
         let code = text(error, "code");
+        if code.is_empty() {
+            cases.block("errors.form", "a failure has no `error.code`");
+            continue;
+        }
         let instead = SUPERSEDED.iter().find(|(old, _)| *old == code).map(|(_, new)| *new);
         let is_known = OTHERS.contains(&code)
             || CATEGORIES

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::{Check, checks};
-use crate::adapter::Operation;
+use crate::adapter::{Operation, Type};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::checks::calls::{having, valid};
@@ -109,7 +109,7 @@ fn fields_of_type<'a>(run: &'a Run, operation: &'a Operation) -> Vec<Shape<'a>> 
     let returned = operation.details().pointer("/returns/name").and_then(Value::as_str);
     let fields = |name: &str| -> Vec<&'a Value> {
         let known = run.adapter.types.iter().find(|known| known.name == name);
-        let fields = known.and_then(|known| known.reply.pointer("/data/type/fields")?.as_array());
+        let fields = known.and_then(|known| known.details().get("fields")?.as_array());
         fields.into_iter().flatten().collect()
     };
     let mut found = returned.map(fields).unwrap_or_default();
@@ -126,7 +126,7 @@ fn type_listed(run: &Run, cases: &Cases) {
         return;
     }
     let found = run.adapter.types.iter().find(|known| known.name == "FieldSelection");
-    let details = found.and_then(|found| found.reply.pointer("/data/type"));
+    let details = found.map(Type::details);
     let names: Vec<_> = details
         .and_then(|details| details.get("fields")?.as_array())
         .into_iter()

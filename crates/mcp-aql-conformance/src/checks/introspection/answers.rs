@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
 use crate::checks::data;
+use crate::learn::naming;
 use crate::run::Run;
 
 pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
@@ -13,7 +14,9 @@ pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
     if let Some(lost) = exchange.no_response() {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
-    let details = exchange.data().and_then(|data| data.get("operation")).unwrap_or(&Value::Null);
+    let stated = exchange.data().and_then(|data| data.get("operation")).unwrap_or(&Value::Null);
+    let renamed = naming::renamed(stated, &run.adapter.name_member);
+    let details = renamed.as_ref().unwrap_or(stated);
     let is_listed = run.adapter.operations.iter().any(|operation| operation.name == "introspect");
     if details.is_null() && !is_listed {
         return cases.not_applicable("`introspect` is not in the list of operations");
@@ -30,7 +33,9 @@ pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
     let has_words = words.is_none_or(|words| {
         ["operations", "types"].iter().all(|word| words.iter().any(|it| it == word))
     });
-    let is_read = details.get("semantic_category").is_some_and(|it| it == Category::Read.as_str());
+    // The checks of forms report a missing category.
+    let is_read =
+        details.get("semantic_category").is_none_or(|category| category == Category::Read.as_str());
     let holds = is_read
         && is_required("query") == Some(true)
         && is_required("name") == Some(false)

@@ -83,7 +83,7 @@ pub(super) fn types_resolve(run: &Run, cases: &Cases) {
         }
     }
     for of in &run.adapter.types {
-        let details = of.reply.pointer("/data/type").unwrap_or(&Value::Null);
+        let details = of.details();
         let part = |name: &str| details.get(name).and_then(Value::as_array).into_iter().flatten();
         for field in part("fields") {
             let kind = field.get("type").and_then(Value::as_str);
@@ -201,7 +201,7 @@ fn lacking<'a>(operation: &'a Operation, example: &Value) -> Option<&'a Paramete
 /// members are checked: prose may allow more values, for instance operators of a filter.
 fn fits(run: &Run, parameter: &Parameter, value: &Value) -> bool {
     let fields = run.adapter.types.iter().find(|known| known.name == parameter.kind);
-    let fields = fields.and_then(|known| known.reply.pointer("/data/type/fields")?.as_array());
+    let fields = fields.and_then(|known| known.details().get("fields")?.as_array());
     match (value.as_object(), fields) {
         (Some(members), Some(fields)) => members.keys().all(|member| {
             fields.iter().any(|field| field.get("name").is_some_and(|name| name == member))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::adapter::Operation;
 use crate::cases::{Cases, Finding};
@@ -33,12 +33,17 @@ fn details(run: &Run) -> impl Iterator<Item = (&str, &str, &Value)> {
 
 pub(super) fn list_form(run: &Run, cases: &Cases) {
     let listed = list(&run.adapter.operations_reply, "operations");
-    cases.expect(!listed.is_empty(), || {
-        Finding::shown(
+    let is_list = run.adapter.unread().is_none();
+    cases.expect(is_list && !listed.is_empty(), || Finding {
+        sent: json!({
+            "tool": run.adapter.introspect,
+            "arguments": { "operation": "introspect", "params": { "query": "operations" } },
+        }),
+        ..Finding::shown(
             "introspect operations",
             run.adapter.operations_reply.clone(),
-            "at least one entry in `data.operations`",
-            "list every operation that can be called",
+            "a success with at least one entry in `data.operations`",
+            "accept the parameter `query`, and list every operation that can be called",
         )
     });
     for (index, value) in listed.iter().enumerate() {
@@ -164,7 +169,7 @@ pub(super) fn no_protocol_elsewhere(run: &Run, cases: &Cases) {
 
 pub(super) fn details_form(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
-        let details = operation.details();
+        let details = operation.details_as_sent();
         forms::OPERATION.check(details, cases, |reported| {
             Finding::shown(
                 &operation.name,
@@ -181,11 +186,17 @@ pub(super) fn list_agrees_with_details(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
         let details = operation.details();
         if !details.is_object() {
-            cases.skip_without(format!("`{}` has no details", operation.name));
+            let why = format!("the details of `{}` could not be read", operation.name);
+            cases.block("introspection.details_form", why);
             continue;
         }
         for member in ["name", "semantic_category", "endpoint"] {
-            cases.expect(operation.listed.get(member) == details.get(member), || {
+            let listed = operation.listed.get(member);
+            // The checks of forms report missing members.
+            if listed.is_none() || details.get(member).is_none() {
+                continue;
+            }
+            cases.expect(listed == details.get(member), || {
                 Finding::shown(
                     format!("{}: {member}", operation.name),
                     details.get(member).cloned().unwrap_or_default(),
@@ -199,7 +210,7 @@ pub(super) fn list_agrees_with_details(run: &Run, cases: &Cases) {
 
 pub(super) fn parameter_form(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
-        let parameters = operation.details().get("parameters").and_then(Value::as_array);
+        let parameters = operation.details_as_sent().get("parameters").and_then(Value::as_array);
         for (index, value) in parameters.into_iter().flatten().enumerate() {
             forms::PARAMETER.check(value, cases, |reported| {
                 Finding::shown(
@@ -274,7 +285,7 @@ pub(super) fn types_form(run: &Run, cases: &Cases) {
 
 pub(super) fn type_details_form(run: &Run, cases: &Cases) {
     for of in &run.adapter.types {
-        let details = of.reply.pointer("/data/type").unwrap_or(&Value::Null);
+        let details = of.details_as_sent();
         let kind = details.get("kind").and_then(Value::as_str).unwrap_or_default();
         let agrees = ["name", "kind"].iter().all(|it| of.listed.get(it) == details.get(it));
         let mend = "return `name` and `kind` of a type as listed, with `values` for an enum, `fields` for an \

@@ -103,7 +103,7 @@ fn types_in(raw: &Map<String, Value>) -> impl Iterator<Item = &str> {
 
 /// The fields of a type.
 fn fields_in(of: &Type) -> impl Iterator<Item = &Map<String, Value>> {
-    let fields = of.reply.pointer("/data/type/fields").and_then(Value::as_array);
+    let fields = of.details().get("fields").and_then(Value::as_array);
     fields.into_iter().flatten().filter_map(Value::as_object)
 }
 
@@ -298,7 +298,7 @@ mod tests {
     fn type_of(name: &str, fields: Value) -> Type {
         let reply =
             json!({ "data": { "type": { "name": name, "kind": "object", "fields": fields } } });
-        Type { name: name.to_owned(), listed: Value::Null, reply }
+        Type::read(name.to_owned(), Value::Null, reply, "name")
     }
 
     #[test]

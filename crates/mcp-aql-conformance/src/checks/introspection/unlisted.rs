@@ -112,6 +112,9 @@ async fn look_up(run: &Run, name: String, cases: &Cases) {
     }
     let call = json!({ "operation": name, "params": { "conformance_probe": true } });
     let Some(exchange) = run.refused(&run.adapter.introspect, call, cases).await else { return };
+    if !cases.is_readable(&exchange) {
+        return;
+    }
     let is_known = exchange
         .code()
         .is_some_and(|code| code.starts_with("VALIDATION_") && exchange.body().is_some());

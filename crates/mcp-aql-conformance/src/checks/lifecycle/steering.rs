@@ -152,7 +152,7 @@ pub(super) async fn retry(run: &Run, cases: &Cases) {
         let Some(again) = execution.call(run, retry, cases).await else { continue };
         let Some(after) = execution.look(run, cases).await else { continue };
         if status == "failed" {
-            cases.expect(again.succeeded(), || {
+            cases.expect_success(&again, true, || {
                 Finding::of(
                     &again,
                     &starter.operation.name,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{all, is_harmless, refused, refuses, subject, with};
+use super::{all, is_harmless, is_unread_failure_about, refused, refuses, subject, with};
 use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
@@ -44,11 +44,12 @@ fn none_required(run: &Run, cases: &Cases) {
 pub(super) async fn missing_required(run: &Run, cases: &Cases) {
     without_each(run, cases, |operation, parameter, exchange| {
         let name = &parameter.name;
-        let is_reported = exchange.failure().is_some_and(|failure| {
-            failure.code == "VALIDATION_MISSING_PARAM"
-                && failure.message.contains(name.as_str())
-                && failure.details.get("param_name").is_some_and(|reported| reported == name)
-        });
+        let is_reported = is_unread_failure_about(exchange, name)
+            || exchange.failure().is_some_and(|failure| {
+                failure.code == "VALIDATION_MISSING_PARAM"
+                    && failure.message.contains(name.as_str())
+                    && failure.details.get("param_name").is_some_and(|reported| reported == name)
+            });
         cases.expect(is_reported, || {
             Finding::of(
                 exchange,

@@ -155,10 +155,9 @@ async fn refused(
 ) -> Option<Exchange> {
     let exchange = run.refused(&operation.tool, arguments, cases).await?;
     let code = exchange.code();
-    let why = if !exchange
-        .body()
-        .is_some_and(|body| body.get("success").is_some_and(Value::is_boolean))
-    {
+    let is_result =
+        exchange.body().is_some_and(|body| body.get("success").is_some_and(Value::is_boolean));
+    let why = if !is_result && exchange.failure().is_none() {
         format!("`{}` did not return an operation result", operation.name)
     } else if code == Some("NOT_FOUND_OPERATION") {
         format!("`{}` is listed but does not exist", operation.name)
@@ -171,12 +170,24 @@ async fn refused(
     None
 }
 
+/// Whether a call failed with an error without a readable code, which is the finding of another check.
+fn is_unread_failure(exchange: &Exchange) -> bool {
+    exchange.failure().is_some_and(|failure| failure.code.is_empty())
+}
+
+/// Whether a call failed with such an error, and its message names the parameter.
+fn is_unread_failure_about(exchange: &Exchange, parameter: &str) -> bool {
+    is_unread_failure(exchange)
+        && exchange.failure().is_some_and(|failure| failure.message.contains(parameter))
+}
+
 /// Whether a failure has one of these codes and names the parameter in its details or its message.
 fn refuses(exchange: &Exchange, codes: &[&str], parameter: &str) -> bool {
-    exchange.failure().is_some_and(|failure| {
-        codes.contains(&failure.code)
-            && (is_named(&failure, parameter) || failure.message.contains(parameter))
-    })
+    is_unread_failure(exchange)
+        || exchange.failure().is_some_and(|failure| {
+            codes.contains(&failure.code)
+                && (is_named(&failure, parameter) || failure.message.contains(parameter))
+        })
 }
 
 /// Whether the details of a failure name the parameter or a part of it: `tags[0]` of `tags`.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{all, is_named, refused, refuses, subject, with};
+use super::{all, is_named, is_unread_failure, refused, refuses, subject, with};
 use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
@@ -104,7 +104,8 @@ pub(super) async fn wrong_type(run: &Run, cases: &Cases) {
             .all(|kind| kind.starts_with(|letter: char| letter.is_ascii_lowercase()));
         let codes: &[&str] =
             if is_plain { &["VALIDATION_INVALID_TYPE"] } else { &CONSTRAINT };
-        let is_refused = exchange.failure().is_some_and(|failure| {
+        let is_refused = is_unread_failure(exchange)
+            || exchange.failure().is_some_and(|failure| {
             codes.contains(&failure.code) && is_named(&failure, &parameter.name)
         });
         cases.expect(is_refused, || {

@@ -77,7 +77,7 @@ pub(super) async fn max_depth(run: &Run, cases: &Cases) {
     let Some((_, root, _)) = root(run, cases).await else { return };
     let asked = ask(run, operation, (&root, "both"), json!({ "depth": most }), cases).await;
     let Some(exchange) = asked else { return };
-    cases.expect(exchange.succeeded(), || {
+    cases.expect_success(&exchange, true, || {
         Finding::of(
             &exchange,
             format!("{OPERATION}: depth {most}"),
@@ -113,7 +113,7 @@ pub(super) async fn narrowed(run: &Run, cases: &Cases) {
         let asked = ask(run, operation, (&root, "both"), more, cases).await;
         let Some(exchange) = asked else { return };
         let is_narrow = records(&exchange).iter().all(|record| record.get("type") == Some(kind));
-        cases.expect(exchange.succeeded() && is_narrow, || {
+        cases.expect_success(&exchange, is_narrow, || {
             Finding::of(
                 &exchange,
                 format!("{OPERATION}: relationship {kind}"),

@@ -92,7 +92,7 @@ pub(super) async fn directions(run: &Run, cases: &Cases) {
         let is_one_way = records(&exchange)
             .iter()
             .all(|record| record.get("direction").is_some_and(|reported| reported == direction));
-        cases.expect(exchange.succeeded() && is_one_way, || {
+        cases.expect_success(&exchange, is_one_way, || {
             Finding::of(
                 &exchange,
                 OPERATION,

@@ -9,6 +9,8 @@ use super::{Check, checks};
 use crate::adapter::{Adapter, Operation, Tool};
 
 pub(super) const CHECKS: &[Check] = checks![
+    Must 1 "tools.endpoint" => Learned(registration::endpoint), ["REQ-EPT-01"],
+        "The server has an endpoint tool";
     Must 1 "tools.prefix" => Learned(names::prefix), ["REQ-MCP-18"],
         "The prefix before `mcp_aql` in a tool's name is lower case and ends with an underscore";
     Must 1 "tools.unique" => Learned(names::unique), ["REQ-MCP-19"],

@@ -2,17 +2,46 @@
 
 use futures_util::future::join_all;
 
+use serde_json::Value;
+
 use crate::cases::{Cases, Finding};
 use crate::checks::routing::recognised;
+use crate::gaps::Part;
 use crate::run::Run;
+
+/// The maximum number of reported names of tools.
+const MAX_NAMES: usize = 10;
+
+pub(super) fn endpoint(run: &Run, cases: &Cases) {
+    let gap = run.adapter.gaps.iter().find(|gap| gap.part == Part::Tools);
+    let names = || run.adapter.tools.iter().take(MAX_NAMES).map(|tool| tool.name.as_str());
+    cases.expect(gap.is_none(), || {
+        Finding::shown(
+            "tools/list",
+            names().collect::<Vec<_>>(),
+            format!(
+                "a tool named `mcp_aql`, or tools named `mcp_aql_FAMILY` such as `mcp_aql_read`, each with \
+                 an optional prefix; {}",
+                gap.map(|gap| gap.why.as_str()).unwrap_or_default()
+            ),
+            "register the endpoint tools; if the server is not meant to be an MCP-AQL adapter, only the \
+             checks of the wire apply to it",
+        )
+    });
+}
 
 pub(super) fn all_registered(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
-        let is_there = run.adapter.endpoints.iter().any(|tool| tool.name == operation.tool);
+        // `Operation::tool` is registered if possible. A missing member is a finding about the details.
+        let Some(stated) = operation.details().get("mcpTool").and_then(Value::as_str) else {
+            continue;
+        };
+        let is_there = run.adapter.endpoints.iter().any(|tool| tool.name == stated)
+            || (run.adapter.serves_all && run.adapter.tools.iter().any(|tool| tool.name == stated));
         cases.expect(is_there, || {
             Finding::shown(
                 &operation.name,
-                operation.tool.clone(),
+                stated,
                 format!(
                     "`mcpTool` with one of {:?}",
                     run.adapter.endpoints.iter().map(|it| it.name.as_str()).collect::<Vec<_>>()

@@ -68,7 +68,7 @@ async fn removes_field(
         ));
         return true;
     }
-    cases.expect(exchange.succeeded() && is_gone, || Finding {
+    cases.expect_success(&exchange, is_gone, || Finding {
         received: json!([exchange.received(), after]),
         ..Finding::of(
             &exchange,

@@ -164,7 +164,7 @@ pub(super) async fn if_match(run: &Run, cases: &Cases) {
             )
         });
         let Some(taken) = subject.call(run, with(right.clone()), cases).await else { continue };
-        cases.expect(taken.succeeded(), || {
+        cases.expect_success(&taken, true, || {
             Finding::of(
                 &taken,
                 &subject.update.name,

@@ -1,14 +1,18 @@
-//! Learning an adapter: reads its tools, operations and types from introspection. Malformed parts are skipped
-//! here; checks of forms report them.
+//! Learning an adapter: reads its tools, operations and types from introspection, leniently. Checks of forms
+//! report deviations; what cannot be read is a gap.
+
+pub(crate) mod naming;
+mod reader;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde_json::{Value, json};
 
-use crate::adapter::{Adapter, Operation, Tool, Type, text, tool_parts};
+use self::reader::Reader;
+use crate::adapter::{Adapter, Tool, text, tool_parts};
 use crate::call::{Exchange, RateLimitWait};
 use crate::category::Mode;
+use crate::gaps::{Gap, Part};
 use crate::json_size::weight;
 use crate::wire::{Answer, Connection, NoResponse};
 
@@ -66,18 +70,21 @@ fn check_length(what: &str, length: usize) -> Result<(), LearnError> {
     Err(LearnError::NotAnAdapter(format!("it lists more than {MAX_LISTED} {what}")))
 }
 
-/// Reads all tools, page by page.
-async fn tools(connection: &Connection, budget: &MemoryBudget) -> Result<Vec<Tool>, LearnError> {
+/// Reads all tools, page by page. Returns them with the reason why there may be more.
+async fn tools(
+    connection: &Connection,
+    budget: &MemoryBudget,
+) -> Result<(Vec<Tool>, Option<String>), LearnError> {
     let mut tools = Vec::new();
     let mut cursor = None;
     for _ in 0..100 {
         let params = cursor.map_or_else(|| json!({}), |cursor: Value| json!({ "cursor": cursor }));
         let result = match connection.request("tools/list", &params).await {
             Answer::Result(result) => result,
+            // A server without the capability `tools` answers so.
             Answer::Error { code, message, .. } => {
-                return Err(LearnError::NotAnAdapter(format!(
-                    "`tools/list` returned the JSON-RPC error {code}: {message}"
-                )));
+                let why = format!("`tools/list` returned the JSON-RPC error {code}: {message}");
+                return Ok((tools, Some(why)));
             }
             Answer::NoResponse(lost) => return Err(lost.into()),
         };
@@ -99,81 +106,66 @@ async fn tools(connection: &Connection, budget: &MemoryBudget) -> Result<Vec<Too
             break;
         }
     }
-    Ok(tools)
+    Ok((tools, None))
 }
 
-/// The reply with the list of operations, and the tools that belong to its adapter.
+/// The endpoint tools of one adapter, and its reply with the list of operations.
 struct Listing {
     endpoints: Vec<Tool>,
     mode: Mode,
     serves_all: bool,
     introspect: String,
     reply: Value,
+    /// The reason why there are no endpoint tools or no list.
+    gap: Option<Gap>,
 }
 
-/// Learns an adapter. If it serves both modes at once, `of_all` selects one.
+/// Learns an adapter. If it serves both modes at once, `of_all` selects one. Parts that cannot be read are
+/// [`Adapter::gaps`].
 ///
 /// # Errors
-/// [`LearnError`] if the server is not an MCP-AQL adapter or does not answer.
+/// [`LearnError`] if the server does not answer, or answers with too much.
 pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapter, LearnError> {
     let budget = &MemoryBudget::default();
-    let tools = tools(connection, budget).await?;
-    let Listing { endpoints, mode, serves_all, introspect, reply: operations_reply } =
-        find_adapter(connection, &tools, of_all, budget).await?;
-    let types_reply = ask(connection, &introspect, json!({ "query": "types" })).await;
-    let types_reply = types_reply.into_body().unwrap_or_default();
-    budget.reserve(3, &types_reply)?;
-    let operations = list_in(&operations_reply, "operations")?;
-    let types = list_in(&types_reply, "types")?;
-    let operations = details(connection, &introspect, "operations", operations, budget).await?;
-    let types = details(connection, &introspect, "types", types, budget).await?;
+    let (tools, why) = tools(connection, budget).await?;
+    let listing = find_adapter(connection, &tools, of_all, why, budget).await?;
+    let is_read = listing.gap.is_none();
+    let mut adapter = Adapter {
+        hello: connection.hello().clone(),
+        operations: Vec::new(),
+        types: Vec::new(),
+        tools,
+        endpoints: listing.endpoints,
+        mode: listing.mode,
+        serves_all: listing.serves_all,
+        introspect: listing.introspect,
+        operations_reply: listing.reply,
+        types_reply: Value::Null,
+        name_member: naming::NAME.to_owned(),
+        gaps: listing.gap.into_iter().collect(),
+    };
+    if is_read {
+        let reader = Reader { connection, introspect: &adapter.introspect.clone(), budget };
+        reader.operations(&mut adapter).await?;
+        reader.types(&mut adapter).await?;
+    }
     if let Some(lost) = connection.ended() {
         return Err(lost.into());
     }
-    // Introspection may name the tools of the other mode (REQ-INT-11).
-    let is_single_of_all = serves_all && mode == Mode::Single;
-    let named_here = |mut operation: Operation| {
-        if let Some(single) = endpoints.first()
-            && is_single_of_all
-            && tools.iter().any(|tool| tool.name == operation.tool)
-        {
-            operation.tool.clone_from(&single.name);
-        }
-        operation
-    };
-    let operations = operations
-        .into_iter()
-        .filter_map(|(listed, reply)| Operation::read(&listed, reply))
-        .map(named_here)
-        .collect();
-    let types = types
-        .into_iter()
-        .filter_map(|(listed, reply)| Some(Type { name: text(listed.get("name"))?, listed, reply }))
-        .collect();
-    Ok(Adapter {
-        hello: connection.hello().clone(),
-        operations,
-        types,
-        tools,
-        endpoints,
-        mode,
-        serves_all,
-        introspect,
-        operations_reply,
-        types_reply,
-    })
+    Ok(adapter)
 }
 
 /// Finds the first adapter of the server that lists its operations. A server may contain several adapters
-/// with different prefixes.
+/// with different prefixes. Without any list, returns the first adapter.
 async fn find_adapter(
     connection: &Connection,
     tools: &[Tool],
     of_all: Mode,
+    why: Option<String>,
     budget: &MemoryBudget,
 ) -> Result<Listing, LearnError> {
-    let mut last = String::new();
-    for prefix in prefixes(tools)? {
+    let mut first = None;
+    for prefix in prefixes(tools) {
         let (endpoints, mode, serves_all) = face(tools, prefix, of_all);
         // The READ tool is tried first; other profiles may have `introspect` elsewhere.
         let mut order: Vec<_> = endpoints.iter().map(|tool| tool.name.clone()).collect();
@@ -183,68 +175,58 @@ async fn find_adapter(
             if let Some(lost) = exchange.no_response() {
                 return Err(lost.clone().into());
             }
-            if exchange.data().and_then(|data| data.get("operations")).is_some_and(Value::is_array)
-            {
-                let reply = exchange.into_body().unwrap_or_default();
-                // The entries are stored in the reply, in the list and in each operation.
-                budget.reserve(3, &reply)?;
-                return Ok(Listing { endpoints, mode, serves_all, introspect, reply });
+            let is_list =
+                exchange.data().and_then(|data| data.get("operations")?.as_array()).is_some();
+            let why = format!(
+                "`introspect` with the query `operations` returns no list of operations, but {}",
+                exchange.summary()
+            );
+            let reply = exchange.received();
+            // The entries are stored in the reply, in the list and in each operation.
+            budget.reserve(3, &reply)?;
+            let gap =
+                (!is_list).then(|| Gap::new(Part::Operations, "introspection.list_form", why));
+            let endpoints = endpoints.clone();
+            let listing = Listing { endpoints, mode, serves_all, introspect, reply, gap };
+            if is_list {
+                return Ok(listing);
             }
-            last = exchange.summary();
+            first.get_or_insert(listing);
         }
     }
-    Err(LearnError::NotAnAdapter(format!(
-        "no endpoint tool returns a list of operations for `introspect`; the last one returned {last}"
-    )))
+    Ok(first.unwrap_or_else(|| without_endpoints(tools, why)))
+}
+
+/// A server that is not an adapter.
+fn without_endpoints(tools: &[Tool], why: Option<String>) -> Listing {
+    let names: Vec<_> = tools.iter().take(5).map(|tool| format!("`{}`", tool.name)).collect();
+    let more = if tools.len() > 5 { ", …" } else { "" };
+    let why = why.unwrap_or_else(|| match tools.len() {
+        0 => "the server has no tools".to_owned(),
+        count => format!(
+            "none of the {count} tools of the server ({}{more}) is named `mcp_aql`, `mcp_aql_read` or similar",
+            names.join(", ")
+        ),
+    });
+    Listing {
+        endpoints: Vec::new(),
+        mode: Mode::Semantic,
+        serves_all: false,
+        introspect: String::new(),
+        reply: Value::Null,
+        gap: Some(Gap::new(Part::Tools, "tools.endpoint", why)),
+    }
 }
 
 /// The distinct prefixes of endpoint tools in the order of the tools.
-fn prefixes(tools: &[Tool]) -> Result<Vec<&str>, LearnError> {
+fn prefixes(tools: &[Tool]) -> Vec<&str> {
     let mut prefixes: Vec<&str> = Vec::new();
     for (prefix, _) in tools.iter().filter_map(|tool| tool_parts(&tool.name)) {
         if !prefixes.contains(&prefix) {
             prefixes.push(prefix);
         }
     }
-    if !prefixes.is_empty() {
-        return Ok(prefixes);
-    }
-    let names: Vec<_> = tools.iter().take(5).map(|tool| format!("`{}`", tool.name)).collect();
-    let more = if tools.len() > 5 { ", …" } else { "" };
-    Err(LearnError::NotAnAdapter(match tools.len() {
-        0 => "it has no tools".to_owned(),
-        count => format!(
-            "none of its {count} tools ({}{more}) is named `mcp_aql`, `mcp_aql_read` or similar",
-            names.join(", ")
-        ),
-    }))
-}
-
-/// The list of this name in a reply of `introspect`.
-fn list_in(reply: &Value, name: &str) -> Result<Vec<Value>, LearnError> {
-    let list = reply.pointer("/data").and_then(|data| data.get(name)?.as_array());
-    let list = list.cloned().unwrap_or_default();
-    check_length(name, list.len())?;
-    Ok(list)
-}
-
-/// Reads the details of all entries of a list: the entry and the reply.
-async fn details(
-    connection: &Connection,
-    introspect: &str,
-    query: &'static str,
-    list: Vec<Value>,
-    budget: &MemoryBudget,
-) -> Result<Vec<(Value, Value)>, LearnError> {
-    let requests = list.into_iter().map(move |listed| async move {
-        let name = listed.get("name").cloned().unwrap_or_default();
-        let params = json!({ "query": query, "name": name });
-        let exchange = ask(connection, introspect, params).await;
-        let reply = exchange.into_body().unwrap_or_default();
-        budget.reserve(1, &reply)?;
-        Ok::<_, LearnError>((listed, reply))
-    });
-    stream::iter(requests).buffered(8).try_collect().await
+    prefixes
 }
 
 /// Returns the endpoint tools with this prefix, their mode, and whether both modes are served.
