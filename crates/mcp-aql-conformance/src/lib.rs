@@ -51,7 +51,6 @@ pub mod config;
 mod config_file;
 mod evidence;
 mod forms;
-mod gaps;
 mod harvest;
 mod items;
 mod json_size;
