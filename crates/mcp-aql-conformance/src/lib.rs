@@ -52,7 +52,6 @@ mod config_file;
 mod evidence;
 mod finding;
 mod forms;
-mod gaps;
 mod harvest;
 mod items;
 mod json_size;

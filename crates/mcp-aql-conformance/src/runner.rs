@@ -8,11 +8,11 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
 use crate::adapter::Adapter;
+use crate::adapter::gaps;
 use crate::cases::{CaseResults, Cases, Skip};
 use crate::category::Mode;
 use crate::checks::{self, Body, Check};
 use crate::config::Settings;
-use crate::gaps;
 use crate::learn::{self, LearnError};
 use crate::report::Report;
 use crate::results::{ModeResults, RunResults};

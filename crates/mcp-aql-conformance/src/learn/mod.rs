@@ -1,7 +1,6 @@
 //! Learning an adapter: reads its tools, operations and types from introspection, leniently. Checks of forms
 //! report deviations; what cannot be read is a gap.
 
-pub(crate) mod naming;
 mod reader;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,10 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 
 use self::reader::Reader;
-use crate::adapter::{Adapter, Tool, text, tool_parts};
+use crate::adapter::gaps::{Gap, Part};
+use crate::adapter::{Adapter, Tool, naming, text, tool_parts};
 use crate::call::{Exchange, RateLimitWait};
 use crate::category::Mode;
-use crate::gaps::{Gap, Part};
 use crate::json_size::weight;
 use crate::wire::{Answer, Connection, NoResponse};
 

@@ -3,10 +3,11 @@
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde_json::{Value, json};
 
-use super::{LearnError, MemoryBudget, ask, check_length, naming};
+use super::{LearnError, MemoryBudget, ask, check_length};
+use crate::adapter::gaps::{self, Gap, Part};
+use crate::adapter::naming;
 use crate::adapter::{Adapter, Operation, Tool, Type};
 use crate::category::Mode;
-use crate::gaps::{self, Gap, Part};
 use crate::wire::Connection;
 
 /// The number of concurrent requests for details.

@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::Run;
 use crate::adapter::Operation;
+use crate::adapter::gaps::Gap;
 use crate::call::{Exchange, RateLimitWait, Reply};
 use crate::cases::{Cases, Skip};
 use crate::category::Category;
-use crate::gaps::Gap;
 use crate::nouns::is_identifier;
 use crate::shape::{Shape, hits_nothing};
 use crate::wire::{Connection, NoResponse};

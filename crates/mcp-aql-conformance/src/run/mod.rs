@@ -15,12 +15,12 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use self::connection::{Health, at_once};
+use crate::adapter::gaps;
 use crate::adapter::{Adapter, Operation};
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
 use crate::category::{Category, Mode};
 use crate::config::Settings;
-use crate::gaps;
 use crate::leaks;
 use crate::resources::Resources;
 use crate::secrets::Secrets;

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::adapter::naming;
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
 use crate::checks::data;
-use crate::learn::naming;
 use crate::run::Run;
 
 pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {

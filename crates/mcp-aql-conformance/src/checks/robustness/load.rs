@@ -4,9 +4,9 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::probe::{Probe, reply_value};
+use crate::adapter::naming;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::naming;
 use crate::run::Run;
 use crate::wire::Answer;
 

@@ -4,9 +4,9 @@ use futures_util::future::join_all;
 
 use serde_json::Value;
 
+use crate::adapter::gaps::Part;
 use crate::cases::{Cases, Finding};
 use crate::checks::routing::recognised;
-use crate::gaps::Part;
 use crate::run::Run;
 
 /// The maximum number of reported names of tools.

@@ -1,12 +1,14 @@
 //! The model of a learned adapter: its tools, operations, parameters and types.
 
+pub(crate) mod gaps;
+pub(crate) mod naming;
+
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use self::gaps::Gap;
 use crate::category::{Category, Mode};
-use crate::gaps::{self, Gap};
-use crate::learn::naming;
 use crate::verbs::sounds_changing;
 
 /// A tool of `tools/list`.

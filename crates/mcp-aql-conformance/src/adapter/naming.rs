@@ -18,7 +18,7 @@ const PARAMETER_NAMES: [&str; 6] =
 const MAX_CANDIDATES: usize = 4;
 
 /// The members of a list's entry that may hold its name, the most likely first.
-pub(super) fn candidates(entry: &Value) -> Vec<(&str, &str)> {
+pub(crate) fn candidates(entry: &Value) -> Vec<(&str, &str)> {
     let is_word = |text: &str| !text.is_empty() && !text.contains(char::is_whitespace);
     let members = entry.as_object().into_iter().flatten();
     let mut found: Vec<_> = members
@@ -82,7 +82,7 @@ pub(crate) fn category(stated: Option<&str>, endpoint: &str) -> Option<Category>
 
 /// The tool through which an operation is called: the stated one if it is registered, or the only tool, or
 /// the tool of the endpoint family or the category. An unregistered tool is returned if none of these exists.
-pub(super) fn tool(
+pub(crate) fn tool(
     stated: &str,
     endpoint: &str,
     category: Option<Category>,
