@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::category::{Category, Mode};
-use crate::verbs::sounds_changing;
+use crate::config::File;
+use crate::verbs::is_reading;
 
 /// A tool of `tools/list`.
 #[derive(Debug, Clone)]
@@ -64,6 +65,8 @@ pub(crate) struct Operation {
     pub(crate) description: String,
     /// The permissions `readOnly` and `destructive`.
     pub(crate) permissions: Option<(bool, bool)>,
+    /// Whether the name begins with a verb that reads, or the configuration says that the operation reads.
+    pub(crate) has_reading_name: bool,
     /// The parameters.
     pub(crate) parameters: Vec<Parameter>,
     /// The entry in the list of operations.
@@ -82,6 +85,7 @@ impl Operation {
         let flag = |name: &str| details?.get("permissions")?.get(name)?.as_bool();
         let name = text(listed.get("name"))?;
         Some(Self {
+            has_reading_name: is_reading(&name, &BTreeSet::new()),
             name,
             category: member("semantic_category").as_deref().and_then(Category::parse),
             endpoint: member("endpoint").unwrap_or_default(),
@@ -121,7 +125,7 @@ impl Operation {
             .any(|reported| reported.is_string() && reported != "safe");
         self.category == Some(Category::Read)
             && self.permissions == Some((true, false))
-            && !sounds_changing(&self.name)
+            && self.has_reading_name
             && says("lifecycle").is_none()
             && !is_risky
     }
@@ -190,6 +194,14 @@ pub(crate) struct Adapter {
 }
 
 impl Adapter {
+    /// Marks the operations that read according to the configuration.
+    pub(crate) fn apply_reading_names(&mut self, file: &File) {
+        for operation in &mut self.operations {
+            operation.has_reading_name = is_reading(&operation.name, &file.reading_verbs)
+                || file.reading_operations.contains(&operation.name);
+        }
+    }
+
     /// Whether all families of the tools belong to the CRUDE profile.
     pub(crate) fn is_crude(&self) -> bool {
         let is_category = |family: &str| Category::ALL.iter().any(|it| it.family() == family);
@@ -296,5 +308,13 @@ mod tests {
         assert!(operation(json!({ "danger_level": "safe", "lifecycle": null })).is_read());
         assert!(!operation(json!({ "danger_level": "destructive" })).is_read());
         assert!(!operation(json!({ "lifecycle": {} })).is_read());
+    }
+
+    #[test]
+    fn excludes_operations_with_other_verbs_from_reads() {
+        let details = json!({ "permissions": { "readOnly": true, "destructive": false } });
+        let listed = json!({ "name": "open_report", "semantic_category": "READ" });
+        let reply = json!({ "data": { "operation": details } });
+        assert!(!Operation::read(&listed, reply).unwrap().is_read());
     }
 }

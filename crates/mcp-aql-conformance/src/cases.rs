@@ -157,6 +157,8 @@ fn abridge(value: &mut Value) {
 pub(crate) enum Skip {
     /// The run may not call operations of this category.
     NotAllowed(Category),
+    /// The operation has the category READ but may change data. The text says why.
+    MayChange(String),
     /// The runner has no value to test with. The text names the setting that could provide one.
     NoFixture(String),
     /// The adapter stores too little data. The text names the missing data. Another operation with enough
@@ -185,7 +187,8 @@ impl Skip {
     fn text(&mut self) -> Option<&mut String> {
         match self {
             Self::NotAllowed(_) => None,
-            Self::NoFixture(text)
+            Self::MayChange(text)
+            | Self::NoFixture(text)
             | Self::Scarce(text)
             | Self::NotOurs(text)
             | Self::LeftOut(text)
@@ -199,6 +202,9 @@ impl Skip {
         match self {
             Self::NotAllowed(category) => {
                 format!("{category} operations were not allowed: --allow {}", category.family())
+            }
+            Self::MayChange(why) => {
+                format!("READ operations that may change data are not called: {why}")
             }
             Self::NoFixture(what) => format!("nothing to test it with: {what}"),
             Self::Scarce(what) => format!("too little to test it with: {what}"),

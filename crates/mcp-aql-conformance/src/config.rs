@@ -114,6 +114,8 @@ impl Settings {
 /// let file = File::parse(
 ///     r#"
 ///     allow = ["create", "update"]
+///     reading_verbs = ["render"]
+///     reading_operations = ["open_report"]
 ///
 ///     [limits]
 ///     request_seconds = 5
@@ -150,6 +152,10 @@ pub struct File {
     /// Categories of operations that may run, in lower case.
     #[serde(deserialize_with = "families")]
     pub allow: BTreeSet<Category>,
+    /// Verbs in lower case: READ operations whose names begin with one of them only read data.
+    pub reading_verbs: BTreeSet<String>,
+    /// READ operations that only read data although their names do not begin with a verb that says so.
+    pub reading_operations: BTreeSet<String>,
     /// The time limits and the concurrency.
     pub limits: Limits,
     /// Parameters of single operations: by operation, by parameter.

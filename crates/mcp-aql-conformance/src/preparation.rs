@@ -173,7 +173,10 @@ impl Run {
         let params = values::valid(self, operation, turn).ok()?;
         let mut varied = params.clone();
         for parameter in &operation.parameters {
-            if varied.contains_key(&parameter.name) || is_identifier(&parameter.name) {
+            if varied.contains_key(&parameter.name)
+                || is_identifier(&parameter.name)
+                || values::is_withheld(operation, parameter)
+            {
                 continue;
             }
             // Nested objects, if objects are free-form.

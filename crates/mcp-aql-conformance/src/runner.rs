@@ -184,7 +184,7 @@ impl Runner {
             let adapter = learn::learn(&connection, of_all).await?;
             Ok::<_, LearnError>((connection, adapter))
         };
-        let (connection, adapter) = tokio::time::timeout_at(until.into(), learning)
+        let (connection, mut adapter) = tokio::time::timeout_at(until.into(), learning)
             .await
             .unwrap_or(Err(NoResponse::TimedOut(self.settings.limits.run).into()))?;
         if let Some(asked) = asked
@@ -196,6 +196,7 @@ impl Runner {
         if asked.is_none() {
             self.find_named(&adapter)?;
         }
+        adapter.apply_reading_names(&self.settings.file);
         self.learn_secrets(&adapter);
         (self.progress_callback)(Progress::Learned {
             name: adapter.name().to_owned(),
@@ -240,7 +241,12 @@ impl Runner {
         let left_out = file.skip.iter().filter_map(|left_out| left_out.operation.as_ref());
         let left_out = left_out.map(|name| ("[[skip]]", name));
         let given = file.params.keys().map(|name| ("[params]", name));
-        match left_out.chain(given).find(|(_, name)| adapter.operation(name).is_none()) {
+        let reading = file.reading_operations.iter().map(|name| ("reading_operations", name));
+        match left_out
+            .chain(given)
+            .chain(reading)
+            .find(|(_, name)| adapter.operation(name).is_none())
+        {
             Some((place, name)) => Err(LearnError::UnknownOperation(place, name.clone())),
             None => Ok(()),
         }

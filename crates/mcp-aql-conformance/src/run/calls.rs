@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 
 use super::Run;
-use crate::adapter::Operation;
+use crate::adapter::{Operation, tool_parts};
 use crate::call::{Exchange, RateLimitWait, Reply};
 use crate::cases::{Cases, Skip};
 use crate::category::Category;
@@ -16,6 +16,12 @@ use crate::wire::{Connection, NoResponse};
 /// The reason to skip the calls of an operation whose tool introspection does not name.
 pub(super) fn without_tool(operation: &str) -> Skip {
     Skip::NoFixture(format!("introspection has no `mcpTool` for `{operation}`"))
+}
+
+/// The letters and digits of a name, in lower case.
+fn loose(name: &str) -> String {
+    let letters = name.chars().filter(|letter| letter.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
 }
 
 /// The arguments of a call: `operation` and `params`.
@@ -66,7 +72,7 @@ impl Run {
             let operation = arguments.get("operation").and_then(Value::as_str);
             tool.is_empty().then(|| without_tool(operation.unwrap_or_default()))
         };
-        if let Some(why) = no_tool().or_else(|| self.could_harm(&arguments)) {
+        if let Some(why) = no_tool().or_else(|| self.could_harm(tool, &arguments)) {
             cases.skip(why);
             return None;
         }
@@ -83,14 +89,13 @@ impl Run {
         self.refused(&operation.tool, arguments(&operation.name, params), cases).await
     }
 
-    /// Returns the reason not to make a call that should fail: if it succeeded, it would run an excluded,
-    /// forbidden or foreign operation with its required parameters. Names are compared as loosely as
-    /// careless adapters do.
-    fn could_harm(&self, arguments: &Value) -> Option<Skip> {
+    /// Returns the reason not to make a call that should fail: an adapter that does not reject it would run
+    /// an excluded, forbidden or foreign operation. Names are compared as loosely as careless adapters do.
+    fn could_harm(&self, tool: &str, arguments: &Value) -> Option<Skip> {
         let items = arguments.get("operations").and_then(Value::as_array);
         for item in items.into_iter().flatten().chain([arguments]) {
-            let name = item.get("operation").and_then(Value::as_str).unwrap_or_default().trim();
-            let named = |operation: &&Operation| operation.name.eq_ignore_ascii_case(name);
+            let name = item.get("operation").and_then(Value::as_str).map(loose).unwrap_or_default();
+            let named = |operation: &&Operation| loose(&operation.name) == name;
             let Some(operation) = self.adapter.operations.iter().find(named) else { continue };
             if let Some(left_out) = self.left_out(&operation.name) {
                 return Some(Skip::LeftOut(left_out));
@@ -99,7 +104,10 @@ impl Run {
                 continue;
             }
             let lacks = self.lacks(operation, item);
-            if let Some(why) = self.forbids(operation).filter(|_| !lacks) {
+            // Without permission, a call needs two independent reasons to be rejected.
+            if let Some(why) = self.forbids(operation)
+                && !(lacks && self.is_elsewhere(tool, operation))
+            {
                 return Some(why);
             }
             let aimed = self.aimed(operation, item);
@@ -109,6 +117,18 @@ impl Run {
             }
         }
         None
+    }
+
+    /// Whether a tool belongs to another endpoint than the operation.
+    fn is_elsewhere(&self, tool: &str, operation: &Operation) -> bool {
+        let is_endpoint = self.adapter.endpoints.iter().any(|endpoint| endpoint.name == tool);
+        let family = tool_parts(tool).and_then(|(_, family)| family);
+        is_endpoint
+            && tool != operation.tool
+            && family.is_some_and(|family| {
+                let own = operation.category.map(Category::family);
+                family != operation.endpoint && Some(family) != own
+            })
     }
 
     /// An item of a request without values that identify nothing.

@@ -145,12 +145,33 @@ impl Run {
         if operation.is_read() {
             return None;
         }
-        // An operation of the category READ that looks dangerous is treated as dangerous.
-        let category = match operation.category {
-            Some(Category::Read) | None => Category::Execute,
-            Some(category) => category,
-        };
-        (!self.may(category)).then_some(Skip::NotAllowed(category))
+        match operation.category {
+            Some(Category::Read) => self.forbids_doubtful_read(operation),
+            // An operation without a known category is treated as the most dangerous one.
+            category => {
+                let category = category.unwrap_or(Category::Execute);
+                (!self.may(category)).then_some(Skip::NotAllowed(category))
+            }
+        }
+    }
+
+    /// The reason why a READ operation that may change data must not run. It is treated like an EXECUTE
+    /// operation.
+    fn forbids_doubtful_read(&self, operation: &Operation) -> Option<Skip> {
+        if self.may(Category::Execute) {
+            return None;
+        }
+        let name = &operation.name;
+        Some(Skip::MayChange(match operation.has_reading_name {
+            false => format!(
+                "`{name}` does not begin with a verb such as get or list; if it only reads, add it to \
+                 `reading_operations` in the configuration, or allow it with --allow execute"
+            ),
+            true => format!(
+                "the permissions, the danger level or the lifecycle of `{name}` do not agree with its \
+                 category; --allow execute calls it"
+            ),
+        }))
     }
 
     /// Returns `None` and skips the case if this operation must not run.

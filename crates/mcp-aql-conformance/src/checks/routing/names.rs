@@ -115,11 +115,6 @@ pub(super) async fn case_sensitive(run: &Run, cases: &Cases) {
         if run.adapter.operation(&name).is_some() {
             return;
         }
-        // The call must be harmless in case the adapter ignores the case.
-        let is_harmless = operation.required().next().is_some();
-        if let (false, Some(why)) = (is_harmless, run.forbids(operation)) {
-            return cases.skip(why);
-        }
         let params = json!({ run.absent_parameter(operation): true });
         let arguments = json!({ "operation": name, "params": params });
         let Some(exchange) = run.refused(&operation.tool, arguments, cases).await else { return };
