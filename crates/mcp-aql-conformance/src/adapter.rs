@@ -67,6 +67,8 @@ pub(crate) struct Operation {
     pub(crate) permissions: Option<(bool, bool)>,
     /// Whether the name begins with a verb that reads, or the configuration says that the operation reads.
     pub(crate) has_reading_name: bool,
+    /// Whether the run exercises the operation. It exercises a sample of a large adapter.
+    pub(crate) is_exercised: bool,
     /// The parameters.
     pub(crate) parameters: Vec<Parameter>,
     /// The entry in the list of operations.
@@ -85,6 +87,7 @@ impl Operation {
         let flag = |name: &str| details?.get("permissions")?.get(name)?.as_bool();
         let name = text(listed.get("name"))?;
         Some(Self {
+            is_exercised: true,
             has_reading_name: is_reading(&name, &BTreeSet::new()),
             name,
             category: member("semantic_category").as_deref().and_then(Category::parse),
@@ -226,11 +229,14 @@ impl Adapter {
         self.operations.iter().find(|operation| operation.name == name)
     }
 
-    /// The READ operations except `introspect`.
+    /// The operations that the run exercises.
+    pub(crate) fn exercised(&self) -> impl Iterator<Item = &Operation> {
+        self.operations.iter().filter(|operation| operation.is_exercised)
+    }
+
+    /// The exercised READ operations except `introspect`.
     pub(crate) fn reads(&self) -> impl Iterator<Item = &Operation> {
-        self.operations
-            .iter()
-            .filter(|operation| operation.is_read() && operation.name != "introspect")
+        self.exercised().filter(|operation| operation.is_read() && operation.name != "introspect")
     }
 
     /// The prefixes of other adapters in the same server.

@@ -164,6 +164,10 @@ pub(crate) enum Skip {
     /// The adapter stores too little data. The text names the missing data. Another operation with enough
     /// data makes up for it.
     Scarce(String),
+    /// The operation has had enough effects. The text says why.
+    Limited(String),
+    /// The run exercises only a sample of the operations. The text is the name of the operation.
+    NotSampled(String),
     /// The operation would act on data that the run did not create. The text is the name of the operation.
     NotOurs(String),
     /// The operation may only be called with the configured parameters because the runner does not know which
@@ -190,6 +194,8 @@ impl Skip {
             Self::MayChange(text)
             | Self::NoFixture(text)
             | Self::Scarce(text)
+            | Self::Limited(text)
+            | Self::NotSampled(text)
             | Self::NotOurs(text)
             | Self::LeftOut(text)
             | Self::CutShort(text)
@@ -208,6 +214,10 @@ impl Skip {
             }
             Self::NoFixture(what) => format!("nothing to test it with: {what}"),
             Self::Scarce(what) => format!("too little to test it with: {what}"),
+            Self::Limited(why) => format!("limited: {why}"),
+            Self::NotSampled(operation) => {
+                format!("`{operation}` is not in the sample of operations that the run exercises")
+            }
             Self::NotOurs(operation) => format!(
                 "`{operation}` would act on data that the run did not create: name the data that it may \
                  change under [params.{operation}]"

@@ -10,6 +10,7 @@ use crate::adapter::{Adapter, Operation, Tool, Type, text, tool_parts};
 use crate::call::{Exchange, RateLimitWait};
 use crate::category::Mode;
 use crate::json_size::weight;
+use crate::run::at_once;
 use crate::wire::{Answer, Connection, NoResponse};
 
 /// Returned when an adapter could not be learned.
@@ -39,6 +40,9 @@ pub(crate) enum LearnError {
 const MAX_LISTED: usize = 5_000;
 /// The approximate maximum memory of a learned adapter in each mode, in bytes.
 const MAX_LEARNED_BYTES: usize = 12 << 20;
+
+/// The maximum number of concurrent requests.
+const MAX_CONCURRENT: usize = 32;
 
 /// The memory in use by the learned parts.
 #[derive(Default)]
@@ -125,8 +129,12 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
     budget.reserve(3, &types_reply)?;
     let operations = list_in(&operations_reply, "operations")?;
     let types = list_in(&types_reply, "types")?;
-    let operations = details(connection, &introspect, "operations", operations, budget).await?;
-    let types = details(connection, &introspect, "types", types, budget).await?;
+    let protocol = operations_reply.pointer("/data/_protocol").unwrap_or(&Value::Null);
+    let details = |query, list| {
+        details(connection, &introspect, query, list, at_once(protocol, MAX_CONCURRENT), budget)
+    };
+    let operations = details("operations", operations).await?;
+    let types = details("types", types).await?;
     if let Some(lost) = connection.ended() {
         return Err(lost.into());
     }
@@ -234,6 +242,7 @@ async fn details(
     introspect: &str,
     query: &'static str,
     list: Vec<Value>,
+    at_once: usize,
     budget: &MemoryBudget,
 ) -> Result<Vec<(Value, Value)>, LearnError> {
     let requests = list.into_iter().map(move |listed| async move {
@@ -244,7 +253,7 @@ async fn details(
         budget.reserve(1, &reply)?;
         Ok::<_, LearnError>((listed, reply))
     });
-    stream::iter(requests).buffered(8).try_collect().await
+    stream::iter(requests).buffered(at_once).try_collect().await
 }
 
 /// Returns the endpoint tools with this prefix, their mode, and whether both modes are served.

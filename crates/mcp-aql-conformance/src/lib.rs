@@ -64,6 +64,7 @@ mod resources;
 mod results;
 mod run;
 mod runner;
+mod sample;
 mod secrets;
 mod shape;
 mod sync;

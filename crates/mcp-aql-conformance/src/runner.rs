@@ -215,6 +215,12 @@ impl Runner {
         }))
     }
 
+    /// A runner that exercises all operations of a large adapter.
+    pub(crate) fn with_all_operations(&self) -> Self {
+        let settings = Settings { max_operations: Some(usize::MAX), ..(*self.settings).clone() };
+        Self { settings: Arc::new(settings), ..self.clone() }
+    }
+
     /// Reports progress.
     pub(crate) fn report_progress(&self, progress: Progress) {
         (self.progress_callback)(progress);
@@ -359,7 +365,7 @@ async fn one(run: &Run, check: &Check, cases: &Cases) {
     match check.body {
         Body::Learned(look) | Body::Seen(look) => look(run, cases),
         Body::Reads(check) | Body::Changes(check) | Body::Alone(check) => {
-            if tokio::time::timeout_at(run.until.into(), check(run, cases)).await.is_err() {
+            if tokio::time::timeout_at(run.deadline().into(), check(run, cases)).await.is_err() {
                 cases.skip(Skip::CutShort("the time of the run was over".to_owned()));
             }
         }

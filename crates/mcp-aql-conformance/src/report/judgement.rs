@@ -93,7 +93,11 @@ impl CheckReport {
 fn is_partial(check: &Check, adapter: Option<&Adapter>, why: &Skip) -> bool {
     match why {
         // `LeftOut` is reported beside the verdict, and the others were tested with other data.
-        Skip::LeftOut(_) | Skip::Scarce(_) | Skip::Unsafe(_) => false,
+        Skip::LeftOut(_)
+        | Skip::Scarce(_)
+        | Skip::Limited(_)
+        | Skip::NotSampled(_)
+        | Skip::Unsafe(_) => false,
         Skip::NotAllowed(_) | Skip::MayChange(_) | Skip::CutShort(_) => true,
         // Level 1 covers the operations that can be tested safely.
         _ if check.level == 1 => false,

@@ -57,6 +57,7 @@ impl Run {
             cases.skip(why);
             return None;
         }
+        let _pending = cases.ok_or_skip(self.within_limits(&arguments).await)?;
         self.answered(&operation.tool, arguments, cases).await
     }
 
@@ -72,7 +73,10 @@ impl Run {
             let operation = arguments.get("operation").and_then(Value::as_str);
             tool.is_empty().then(|| without_tool(operation.unwrap_or_default()))
         };
-        if let Some(why) = no_tool().or_else(|| self.could_harm(tool, &arguments)) {
+        if let Some(why) = no_tool()
+            .or_else(|| self.could_harm(tool, &arguments))
+            .or_else(|| self.is_exhausted(&arguments))
+        {
             cases.skip(why);
             return None;
         }
@@ -215,7 +219,9 @@ impl Run {
             }
         };
         let begun = self.begun();
+        let concurrent = self.at_once().saturating_sub(self.room.available_permits());
         let exchange = Exchange::make(&connection, tool, arguments, meta).await;
+        self.call_times.add(begun.0.elapsed(), concurrent);
         self.note(&exchange, begun);
         exchange
     }

@@ -33,8 +33,7 @@ pub(super) struct Health {
 
 /// The maximum number of concurrent requests in the adapter's concurrency category (REQ-CON-01,
 /// REQ-CON-04).
-pub(super) fn at_once(adapter: &Adapter, most: usize) -> usize {
-    let protocol = adapter.protocol();
+pub(crate) fn at_once(protocol: &Value, most: usize) -> usize {
     if protocol.get("concurrency").is_some_and(|category| category == "serialized") {
         return 1;
     }
@@ -109,7 +108,7 @@ impl Run {
 
     /// The maximum number of concurrent requests.
     pub(crate) fn at_once(&self) -> usize {
-        at_once(&self.adapter, self.settings.in_flight)
+        at_once(self.adapter.protocol(), self.settings.in_flight)
     }
 
     /// Opens another connection, which is another session.
@@ -132,8 +131,9 @@ impl Run {
         lock(&self.health)
     }
 
-    /// Closes the connection and returns the learned adapter.
+    /// Closes all connections and returns the learned adapter.
     pub(crate) async fn close(self) -> Adapter {
+        self.close_spares().await;
         if let Some(connection) = Arc::into_inner(self.connection.into_inner()) {
             connection.close().await;
         }

@@ -1,9 +1,11 @@
 //! One adapter in one mode, and the calls that checks make.
 
+mod call_limits;
 mod calls;
 mod connection;
 mod observations;
 mod protection;
+mod spare;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -14,19 +16,22 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use self::call_limits::CallTimes;
 use self::calls::without_tool;
-use self::connection::{Health, at_once};
+use self::connection::Health;
 use crate::adapter::{Adapter, Operation};
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
 use crate::category::{Category, Mode};
 use crate::config::Settings;
-use crate::leaks;
 use crate::resources::Resources;
 use crate::secrets::Secrets;
 use crate::wire::{Connection, Samples, Tap, Target};
+use crate::{leaks, sample};
 
 pub(crate) use self::calls::arguments;
+pub(crate) use self::connection::at_once;
+pub(crate) use self::spare::SpareConnection;
 
 /// The maximum number of concurrent cases of one check.
 const CASES_AT_ONCE: usize = 16;
@@ -47,6 +52,12 @@ pub(crate) struct Run {
     asked_mode: Option<Mode>,
     tap: Arc<Tap>,
     connection: tokio::sync::RwLock<Arc<Connection>>,
+    /// The measured time of calls.
+    call_times: CallTimes,
+    /// The calls of operations with irreversible effects that have not ended.
+    pending: Mutex<BTreeMap<String, usize>>,
+    /// Connections beside the main one that no check uses at present.
+    spares: Mutex<Vec<Connection>>,
     room: Semaphore,
     /// Limits requests of several megabytes to one at a time.
     heavy: Semaphore,
@@ -96,9 +107,10 @@ pub(crate) struct RunParts {
 
 impl Run {
     pub(crate) fn new(parts: RunParts) -> Self {
-        let RunParts { adapter, settings, target, asked_mode, tap, connection, until, every } =
+        let RunParts { mut adapter, settings, target, asked_mode, tap, connection, until, every } =
             parts;
-        let at_once = at_once(&adapter, settings.in_flight);
+        let at_once = at_once(adapter.protocol(), settings.in_flight);
+        sample::select(&mut adapter, &settings.file, settings.max_operations);
         let resources = Resources::of(&adapter, &settings.file);
         let shows_paths = adapter
             .operations
@@ -111,6 +123,9 @@ impl Run {
             asked_mode,
             tap,
             connection: tokio::sync::RwLock::new(Arc::new(connection)),
+            call_times: CallTimes::default(),
+            pending: Mutex::default(),
+            spares: Mutex::default(),
             room: Semaphore::new(at_once),
             heavy: Semaphore::new(1),
             room_for_walks: Semaphore::new(MAX_WALK_KIB),
@@ -141,6 +156,9 @@ impl Run {
         }
         if operation.tool.is_empty() {
             return Some(without_tool(&operation.name));
+        }
+        if !operation.is_exercised {
+            return Some(Skip::NotSampled(operation.name.clone()));
         }
         if operation.is_read() {
             return None;

@@ -24,7 +24,7 @@ pub(super) async fn malformed_names(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn case_sensitive(run: &Run, cases: &Cases) {
-    let variants = run.adapter.operations.iter().flat_map(|operation| {
+    let variants = run.adapter.exercised().flat_map(|operation| {
         let hyphens = operation.name.replace('_', "-");
         [operation.name.to_ascii_uppercase(), hyphens].map(|name| (operation, name))
     });
