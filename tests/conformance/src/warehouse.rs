@@ -180,11 +180,10 @@ impl Warehouse {
                     input,
                 ))
                 .returns(one)
-                .example("A heavier one", {
-                    let mut example = example.clone();
-                    example["input"] = json!({ "weight": 12 });
-                    example
-                }),
+                .example(
+                    "A heavier one",
+                    json!({ &id: format!("{name}-1"), "input": { "weight": 12 } }),
+                ),
             self.operation(number, "delete", "", SemanticCategory::Delete, Self::delete)
                 .parameter(which())
                 .returns(json!({
@@ -206,10 +205,12 @@ impl Warehouse {
     ) -> DynamicOperation {
         let name = format!("{verb}_box{number}{ending}");
         let description = match verb {
-            "list" | "search" => {
-                format!("{}{} box{number} items.", verb[..1].to_uppercase(), &verb[1..])
-            }
-            _ => format!("{}{} a box{number}.", verb[..1].to_uppercase(), &verb[1..]),
+            "create" => format!("Create a box{number}."),
+            "get" => format!("Get a box{number}."),
+            "list" => format!("List box{number} items."),
+            "search" => format!("Search box{number} items."),
+            "update" => format!("Update a box{number}."),
+            _ => format!("Delete a box{number}."),
         };
         let warehouse = self.clone();
         DynamicOperation::new(name, category, description, move |params, _| {

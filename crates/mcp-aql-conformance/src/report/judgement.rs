@@ -154,7 +154,16 @@ fn left_out(settings: &Settings, adapter: Option<&Adapter>) -> Vec<String> {
     let others = adapter.into_iter().flat_map(Adapter::others).map(|prefix| {
         format!("the adapter whose tools begin with `{prefix}mcp_aql`: another one answered first")
     });
-    excluded.chain(others).collect()
+    excluded.chain(others).chain(adapter.and_then(not_sampled)).collect()
+}
+
+/// The number of operations that the run did not exercise, if it exercised a sample.
+fn not_sampled(adapter: &Adapter) -> Option<String> {
+    let (all, exercised) = (adapter.operations.len(), adapter.exercised().count());
+    (exercised < all).then(|| {
+        let rest = all - exercised;
+        format!("{rest} of {all} operations: a sample of {exercised} operations was exercised")
+    })
 }
 
 impl Report {
