@@ -1,5 +1,9 @@
 //! Without permission, a run calls only operations that read, even if the adapter runs whatever it is given.
-#![expect(clippy::expect_used, reason = "a test that cannot go on panics, in its helpers too")]
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on panics, in its helpers too"
+)]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,8 +15,14 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStrea
 /// The calls that an adapter received, each with its tool and its arguments.
 type Calls = Arc<Mutex<Vec<(String, Value)>>>;
 
-/// The operations: the name, the category, and the parameters with their types.
-const OPERATIONS: &[(&str, &str, &[(&str, &str, bool)])] = &[
+/// A parameter: the name, the type, and whether it is required.
+type Parameter = (&'static str, &'static str, bool);
+
+/// An operation: the name, the category and the parameters.
+type Operation = (&'static str, &'static str, &'static [Parameter]);
+
+/// All operations.
+const OPERATIONS: &[Operation] = &[
     ("introspect", "READ", &[("query", "string", true), ("name", "string", false)]),
     ("get_page", "READ", &[("page_id", "string", true)]),
     ("list_pages", "READ", &[]),
@@ -25,10 +35,7 @@ const OPERATIONS: &[(&str, &str, &[(&str, &str, bool)])] = &[
     ("execute_export", "EXECUTE", &[("path", "string", true)]),
 ];
 
-fn entry(
-    (name, category, parameters): &(&str, &str, &[(&str, &str, bool)]),
-    single: bool,
-) -> Value {
+fn entry((name, category, parameters): &Operation, single: bool) -> Value {
     let family = category.to_lowercase();
     let tool = if single { "mcp_aql".to_owned() } else { format!("mcp_aql_{family}") };
     let parameters: Vec<_> = parameters
@@ -120,9 +127,7 @@ async fn calls_of(settings: Settings) -> Vec<(String, Value)> {
 }
 
 /// The operation that a careless adapter would run for a name.
-fn meant(
-    arguments: &Value,
-) -> Option<&'static (&'static str, &'static str, &'static [(&'static str, &'static str, bool)])> {
+fn meant(arguments: &Value) -> Option<&'static Operation> {
     let name = arguments["operation"].as_str()?.trim().to_lowercase().replace('-', "_");
     OPERATIONS.iter().find(|operation| operation.0 == name)
 }
