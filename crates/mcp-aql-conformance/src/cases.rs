@@ -43,11 +43,17 @@ pub(crate) fn shorten_message(text: &mut String, secrets: &Secrets) {
 pub(crate) enum Skip {
     /// The run may not call operations of this category.
     NotAllowed(Category),
+    /// The operation has the category READ but may change data. The text says why.
+    MayChange(String),
     /// The runner has no value to test with. The text names the setting that could provide one.
     NoFixture(String),
     /// The adapter stores too little data. The text names the missing data. Another operation with enough
     /// data makes up for it.
     Scarce(String),
+    /// The operation has had enough effects. The text says why.
+    Limited(String),
+    /// The run exercises only a sample of the operations. The text is the name of the operation.
+    NotSampled(String),
     /// The operation would act on data that the run did not create. The text is the name of the operation.
     NotOurs(String),
     /// The operation may only be called with the configured parameters because the runner does not know which
@@ -78,8 +84,11 @@ impl Skip {
     fn text(&mut self) -> Option<&mut String> {
         match self {
             Self::NotAllowed(_) => None,
-            Self::NoFixture(text)
+            Self::MayChange(text)
+            | Self::NoFixture(text)
             | Self::Scarce(text)
+            | Self::Limited(text)
+            | Self::NotSampled(text)
             | Self::NotOurs(text)
             | Self::LeftOut(text)
             | Self::CutShort(text)
@@ -94,8 +103,15 @@ impl Skip {
             Self::NotAllowed(category) => {
                 format!("{category} operations were not allowed: --allow {}", category.family())
             }
+            Self::MayChange(why) => {
+                format!("READ operations that may change data are not called: {why}")
+            }
             Self::NoFixture(what) => format!("no suitable value: {what}"),
             Self::Scarce(what) => format!("too little data: {what}"),
+            Self::Limited(why) => format!("limited: {why}"),
+            Self::NotSampled(operation) => {
+                format!("`{operation}` is not in the sample of operations that the run exercises")
+            }
             Self::NotOurs(operation) => format!(
                 "`{operation}` would act on data that the run did not create: name the data that it may \
                  change under [params.{operation}]"

@@ -33,6 +33,9 @@ pub struct Settings {
     pub(crate) spec_version: String,
     pub(crate) limits: TimeLimits,
     pub(crate) in_flight: usize,
+    pub(crate) max_operations: Option<usize>,
+    pub(crate) max_irreversible: usize,
+    pub(crate) max_created: usize,
     pub(crate) file: File,
 }
 
@@ -46,6 +49,9 @@ impl Default for Settings {
             spec_version: SPEC_VERSIONS.first().copied().unwrap_or_default().to_owned(),
             limits: TimeLimits::default(),
             in_flight: 64,
+            max_operations: None,
+            max_irreversible: 40,
+            max_created: 200,
             file: File::default(),
         }
     }
@@ -138,6 +144,13 @@ impl Settings {
         if let Some(in_flight) = file.limits.in_flight {
             self.in_flight = in_flight.clamp(1, 64);
         }
+        if let Some(calls) = file.limits.irreversible_calls {
+            self.max_irreversible = calls;
+        }
+        if let Some(items) = file.limits.created_items {
+            self.max_created = items;
+        }
+        self.max_operations = file.limits.operations.or(self.max_operations);
         self.file = file;
         self
     }
@@ -151,6 +164,8 @@ impl Settings {
 /// let file = File::parse(
 ///     r#"
 ///     allow = ["create", "update"]
+///     reading_verbs = ["render"]
+///     reading_operations = ["open_report"]
 ///
 ///     [limits]
 ///     request_seconds = 5
@@ -187,6 +202,10 @@ pub struct File {
     /// Categories of operations that may run, in lower case.
     #[serde(deserialize_with = "families")]
     pub allow: BTreeSet<Category>,
+    /// Verbs in lower case: READ operations whose names begin with one of them only read data.
+    pub reading_verbs: BTreeSet<String>,
+    /// READ operations that only read data although their names do not begin with a verb that says so.
+    pub reading_operations: BTreeSet<String>,
     /// The time limits and the concurrency.
     pub limits: Limits,
     /// Parameters of single operations: by operation, by parameter.
@@ -217,6 +236,15 @@ pub struct Limits {
     pub run_seconds: Option<u64>,
     /// The maximum number of concurrent requests, 1 to 64.
     pub in_flight: Option<usize>,
+    /// The maximum number of exercised operations. An adapter with more is tested by a sample of them. By
+    /// default, 48 operations of an adapter with more than 100 are exercised.
+    pub operations: Option<usize>,
+    /// The maximum number of successful calls of each operation whose effects the run cannot undo, in each
+    /// mode. The default is 40.
+    pub irreversible_calls: Option<usize>,
+    /// The maximum number of items of each resource that the run has created and not yet removed, in each
+    /// mode. The default is 200.
+    pub created_items: Option<usize>,
 }
 
 /// `[resources.NAME]`: the operations on one resource. Omitted ones are inferred from names.

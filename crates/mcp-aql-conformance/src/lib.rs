@@ -66,6 +66,7 @@ mod resources;
 mod results;
 mod run;
 mod runner;
+mod sample;
 mod secrets;
 mod selection;
 mod shape;

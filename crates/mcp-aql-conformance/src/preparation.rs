@@ -2,6 +2,7 @@
 //! and there are few.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value, json};
@@ -14,14 +15,12 @@ use crate::items::{to_create, varied};
 use crate::nouns::is_identifier;
 use crate::pages;
 use crate::resources::{Proof, RESERVED, Resource, Role};
-use crate::run::{Run, arguments};
+use crate::run::{Run, arguments, do_all};
 use crate::shape::Shape;
 use crate::values;
 
 /// The number of items below which the run creates more, for pages and groups.
 const MIN_ITEMS: usize = 5;
-/// The number of concurrent calls.
-const CONCURRENT_CALLS: usize = 8;
 
 impl Run {
     /// Reads existing items and creates missing ones.
@@ -56,14 +55,19 @@ impl Run {
             return;
         }
         let unheard = Cases::default();
-        for kind in self.resources().kinds() {
-            if let Some(list) = kind.operation(&self.adapter, Role::List)
-                && self.forbids(list).is_none()
-                && pages::shows_all(self, list, &unheard).await
-            {
-                self.resources().prove(&kind.name, Proof::Listed);
+        let unheard = &unheard;
+        let meet = |kind: &'_ Resource| {
+            let (name, list) = (kind.name.clone(), kind.operation(&self.adapter, Role::List));
+            async move {
+                if let Some(list) = list
+                    && self.forbids(list).is_none()
+                    && pages::shows_all(self, list, unheard).await
+                {
+                    self.resources().prove(&name, Proof::Listed);
+                }
             }
-        }
+        };
+        do_all(self.resources().kinds().iter().map(meet)).await;
     }
 
     /// Creates the same item twice if not all existing items could be listed. This shows whether CREATE
@@ -143,37 +147,41 @@ impl Run {
         });
         // A list instead of an iterator with closures, so that the future is `Send`.
         let calls: Vec<_> = calls.collect();
-        let counts: Vec<_> = stream::iter(calls).buffered(CONCURRENT_CALLS).collect().await;
+        let counts: Vec<_> = stream::iter(calls).buffered(self.at_once()).collect().await;
         counts.into_iter().max().unwrap_or_default()
     }
 
     /// Creates items of every resource without known items. Returns their number.
     async fn create_items(&self) -> usize {
-        let mut planted = 0;
-        for operation in self.adapter.of(Category::Create) {
-            if self.forbids(operation).is_some()
-                || RESERVED.contains(&operation.name.as_str())
-                || self.was_created_for_reads(&operation.name)
-            {
-                continue;
-            }
+        let planted = AtomicUsize::new(0);
+        let operations = self.adapter.of(Category::Create).filter(|operation| {
+            self.forbids(operation).is_none()
+                && !RESERVED.contains(&operation.name.as_str())
+                && !self.was_created_for_reads(&operation.name)
+        });
+        let planted_so_far = &planted;
+        let create = operations.map(|operation| async move {
             for turn in 0..MIN_ITEMS {
                 let Some(exchange) = self.create_item(operation, turn).await else { break };
                 if !exchange.succeeded() {
                     break;
                 }
-                planted += 1;
+                planted_so_far.fetch_add(1, Ordering::Relaxed);
                 self.note_created_for_reads(&operation.name);
             }
-        }
-        planted
+        });
+        do_all(create).await;
+        planted.into_inner()
     }
 
     async fn create_item(&self, operation: &Operation, turn: usize) -> Option<Exchange> {
         let params = values::valid(self, operation, turn).ok()?;
         let mut varied = params.clone();
         for parameter in &operation.parameters {
-            if varied.contains_key(&parameter.name) || is_identifier(&parameter.name) {
+            if varied.contains_key(&parameter.name)
+                || is_identifier(&parameter.name)
+                || values::is_withheld(operation, parameter)
+            {
                 continue;
             }
             // Nested objects, if objects are free-form.
@@ -200,15 +208,22 @@ impl Run {
             }
         }
         let has_more = varied.len() > params.len();
-        let exchange = self.try_to_create(operation, varied).await;
+        let exchange = self.try_to_create(operation, varied).await?;
         // A call without a reply may have created the item.
         if exchange.succeeded() || exchange.no_response().is_some() || !has_more {
             return Some(exchange);
         }
-        Some(self.try_to_create(operation, params).await)
+        self.try_to_create(operation, params).await
     }
 
-    async fn try_to_create(&self, operation: &Operation, params: Map<String, Value>) -> Exchange {
-        self.send(&operation.tool, arguments(&operation.name, params), None).await
+    /// Calls a permitted CREATE operation unless a limit is reached.
+    async fn try_to_create(
+        &self,
+        operation: &Operation,
+        params: Map<String, Value>,
+    ) -> Option<Exchange> {
+        let arguments = arguments(&operation.name, params);
+        let _pending = self.within_limits(&arguments).await.ok()?;
+        Some(self.send(&operation.tool, arguments, None).await)
     }
 }

@@ -221,7 +221,7 @@ impl Runner {
             let adapter = learn::learn(&connection, of_all).await?;
             Ok::<_, LearnError>((connection, adapter))
         };
-        let (connection, adapter) = tokio::time::timeout_at(until.into(), learning)
+        let (connection, mut adapter) = tokio::time::timeout_at(until.into(), learning)
             .await
             .unwrap_or(Err(NoResponse::TimedOut(self.settings.limits.run).into()))?;
         if let Some(asked) = asked
@@ -237,6 +237,7 @@ impl Runner {
             (Some(_), None) => {}
             (None, None) => self.find_named(&adapter)?,
         }
+        adapter.apply_reading_names(&self.settings.file);
         self.learn_secrets(&adapter);
         (self.progress_callback)(Progress::Learned {
             name: adapter.name().to_owned(),
@@ -253,6 +254,12 @@ impl Runner {
             until,
             every,
         }))
+    }
+
+    /// A runner that exercises all operations of a large adapter.
+    pub(crate) fn with_all_operations(&self) -> Self {
+        let settings = Settings { max_operations: Some(usize::MAX), ..(*self.settings).clone() };
+        Self { settings: Arc::new(settings), ..self.clone() }
     }
 
     /// Reports progress.
@@ -281,7 +288,12 @@ impl Runner {
         let left_out = file.skip.iter().filter_map(|left_out| left_out.operation.as_ref());
         let left_out = left_out.map(|name| ("[[skip]]", name));
         let given = file.params.keys().map(|name| ("[params]", name));
-        match left_out.chain(given).find(|(_, name)| adapter.operation(name).is_none()) {
+        let reading = file.reading_operations.iter().map(|name| ("reading_operations", name));
+        match left_out
+            .chain(given)
+            .chain(reading)
+            .find(|(_, name)| adapter.operation(name).is_none())
+        {
             Some((place, name)) => Err(LearnError::UnknownOperation(place, name.clone())),
             None => Ok(()),
         }
@@ -405,7 +417,7 @@ async fn one(run: &Run, check: &Check, cases: &Cases) {
     match check.body {
         Body::Learned(look) | Body::Seen(look) => look(run, cases),
         Body::Reads(check) | Body::Changes(check) | Body::Alone(check) => {
-            if tokio::time::timeout_at(run.until.into(), check(run, cases)).await.is_err() {
+            if tokio::time::timeout_at(run.deadline().into(), check(run, cases)).await.is_err() {
                 cases.skip(Skip::CutShort("the time of the run was over".to_owned()));
             }
         }

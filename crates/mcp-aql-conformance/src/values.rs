@@ -8,6 +8,7 @@ use crate::category::Category;
 use crate::nouns::{is_identifier, thing_of};
 use crate::run::Run;
 use crate::shape::{InvalidValue, Shape, hits_nothing};
+use crate::verbs::widens_effect;
 
 /// A number that identifies no item.
 const UNUSED_NUMBER: i64 = 987_654_321;
@@ -116,7 +117,14 @@ pub(crate) fn of(
     if let Some(value) = configured {
         return Some(value.clone());
     }
+    if is_withheld(operation, parameter) {
+        return None;
+    }
     let shape = Shape::of(&run.adapter, parameter);
+    if widens_effect(&parameter.name) && shape.takes_type_of(&Value::Bool(false)) {
+        // Not even an example or a default decides that the run forces or confirms something.
+        return shape.made(1);
+    }
     let is_known = is_identifier(&parameter.name) && !is_given_by_us(operation, parameter);
     if is_known && let Some(value) = seen(run, operation, parameter, turn) {
         return Some(value);
@@ -136,6 +144,12 @@ pub(crate) fn of(
     }
     let shown = operation.examples_of(&parameter.name).find(|value| shape.accepts(value)).cloned();
     shown.or_else(|| if is_known { None } else { shape.made(turn) })
+}
+
+/// Whether the run gives no value to an optional parameter, because the value could remove a safeguard or
+/// extend the call to more data.
+pub(crate) fn is_withheld(operation: &Operation, parameter: &Parameter) -> bool {
+    !operation.is_read() && !parameter.required && widens_effect(&parameter.name)
 }
 
 /// Whether the caller chooses the identifier of the created item.
@@ -233,6 +247,10 @@ fn missing_id_like(shape: Shape<'_>, samples: &[Value]) -> Option<Value> {
 /// that changes data.
 pub(crate) fn wrong(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<InvalidValue> {
     let mut wrong = Shape::of(&run.adapter, parameter).wrong();
+    if widens_effect(&parameter.name) {
+        // Careless adapters take any value of another type as true.
+        wrong.retain(|wrong| operation.is_read() && wrong.value != true);
+    }
     if is_aim(operation, parameter) {
         wrong.retain(|wrong| hits_nothing(&wrong.value));
     }
@@ -242,7 +260,7 @@ pub(crate) fn wrong(run: &Run, operation: &Operation, parameter: &Parameter) -> 
 /// Values at the bounds of a parameter, except for identifiers of changed items: the minimum may be the
 /// identifier of one.
 pub(crate) fn edges(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<Value> {
-    match is_aim(operation, parameter) {
+    match is_aim(operation, parameter) || is_withheld(operation, parameter) {
         true => Vec::new(),
         false => Shape::of(&run.adapter, parameter).edges(),
     }

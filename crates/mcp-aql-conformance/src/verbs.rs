@@ -1,7 +1,8 @@
-//! Verbs in names of operations, which show whether an operation may change data.
+//! Verbs in names of operations, which show whether an operation only reads.
 
-/// Verbs that names of READ operations do not begin with. An operation with such a name is never called as
-/// a READ operation.
+use std::collections::BTreeSet;
+
+/// Verbs of operations that change data.
 const CHANGING: [&str; 86] = [
     "accept",
     "add",
@@ -90,24 +91,7 @@ const CHANGING: [&str; 86] = [
     "withdraw",
     "write",
 ];
-/// Verbs that count at any place in a name: `bulk_delete`.
-const DESTRUCTIVE: [&str; 14] = [
-    "cancel",
-    "create",
-    "delete",
-    "destroy",
-    "discard",
-    "drop",
-    "erase",
-    "overwrite",
-    "purge",
-    "remove",
-    "reset",
-    "truncate",
-    "update",
-    "wipe",
-];
-/// Verbs after which other verbs are nouns: `get_last_update`.
+/// Verbs of operations that read data.
 const READING: [&str; 12] = [
     "count",
     "describe",
@@ -122,6 +106,26 @@ const READING: [&str; 12] = [
     "search",
     "show",
 ];
+/// Further verbs of operations that read data. Other words in texts also begin with them, such as
+/// `filter_keys`.
+const ALSO_READING: [&str; 16] = [
+    "aggregate",
+    "browse",
+    "check",
+    "compare",
+    "diff",
+    "estimate",
+    "explain",
+    "filter",
+    "inspect",
+    "lookup",
+    "peek",
+    "select",
+    "suggest",
+    "summarize",
+    "validate",
+    "view",
+];
 
 /// Whether the first word of a name is a verb that operations begin with.
 pub(crate) fn starts_with_verb(name: &str) -> bool {
@@ -131,20 +135,78 @@ pub(crate) fn starts_with_verb(name: &str) -> bool {
     CHANGING.contains(&verb) || READING.contains(&verb) || OTHERS.contains(&verb)
 }
 
-/// Whether a name suggests a change or a removal.
-pub(crate) fn sounds_changing(name: &str) -> bool {
-    let mut words = name.split('_');
-    let first = words.next().unwrap_or_default();
-    if CHANGING.contains(&first) {
-        return true;
+/// The words of a name in snake case, camel case or kebab case, in lower case.
+pub(crate) fn words_of(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut follows_lower = false;
+    for letter in name.chars() {
+        let starts_word = letter.is_uppercase() && follows_lower;
+        if !letter.is_alphanumeric() || starts_word {
+            words.push(String::new());
+        }
+        if letter.is_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(letter.to_lowercase());
+        }
+        follows_lower = letter.is_lowercase() || letter.is_numeric();
     }
-    // In `get_or_create` and `find_and_remove`, another verb follows.
-    let mut is_verb = !READING.contains(&first);
-    words.any(|word| {
-        let is_harsh = is_verb && DESTRUCTIVE.contains(&word);
-        is_verb |= matches!(word, "and" | "or" | "then");
-        is_harsh
-    })
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Whether a name begins with a verb that reads. `more` are further such verbs of the configuration.
+pub(crate) fn is_reading(name: &str, more: &BTreeSet<String>) -> bool {
+    let words = words_of(name);
+    let mut words = words.iter().map(String::as_str);
+    let verb = words.next().unwrap_or_default();
+    if !READING.contains(&verb) && !ALSO_READING.contains(&verb) && !more.contains(verb) {
+        return false;
+    }
+    let rest: Vec<_> = words.collect();
+    // `check_out` borrows something, and another verb follows in `get_or_create` and `find_and_remove`.
+    let is_phrasal = verb == "check" && matches!(rest.first(), Some(&("in" | "out" | "off")));
+    !is_phrasal && !rest.iter().any(|word| matches!(*word, "and" | "or" | "then"))
+}
+
+/// Words in names of parameters that remove a safeguard or extend a call to more data.
+const WIDENING: [&str; 30] = [
+    "all",
+    "bypass",
+    "cascade",
+    "cascading",
+    "clear",
+    "confirm",
+    "confirmed",
+    "dangerously",
+    "delete",
+    "destroy",
+    "drop",
+    "erase",
+    "force",
+    "forced",
+    "hard",
+    "ignore",
+    "install",
+    "overwrite",
+    "override",
+    "permanent",
+    "permanently",
+    "purge",
+    "recursive",
+    "recursively",
+    "remove",
+    "reset",
+    "skip",
+    "truncate",
+    "unsafe",
+    "wipe",
+];
+
+/// Whether the name of a parameter suggests that its value removes a safeguard or extends a call to more
+/// data: `force`, `confirm_deletion`, `skip_backup`.
+pub(crate) fn widens_effect(parameter: &str) -> bool {
+    words_of(parameter).iter().any(|word| WIDENING.contains(&word.as_str()))
 }
 
 #[cfg(test)]
@@ -152,30 +214,55 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recognizes_names_of_changing_operations() {
+    fn recognizes_names_of_reading_operations() {
+        let more = BTreeSet::from(["render".to_owned()]);
         for name in [
             "delete_task",
             "bulk_delete",
-            "force_delete_all",
-            "batch_update",
-            "edit_page",
-            "post_comment",
+            "open_report",
+            "openReport",
+            "purge-cache",
+            "export_tasks",
             "publish",
             "get_or_create_tag",
+            "getOrCreateTag",
             "find_and_remove",
+            "check_out_book",
+            "getaway",
+            "",
+            "_",
         ] {
-            assert!(sounds_changing(name), "{name}");
+            assert!(!is_reading(name, &more), "{name}");
         }
         for name in [
             "get_task",
+            "getTask",
+            "get-task",
+            "GetTask",
             "list_updates",
             "get_last_update",
             "count_deleted",
             "search",
-            "summarize",
             "validate_address",
+            "render_page",
         ] {
-            assert!(!sounds_changing(name), "{name}");
+            assert!(is_reading(name, &more), "{name}");
+        }
+    }
+
+    #[test]
+    fn splits_names_into_words() {
+        assert_eq!(words_of("getHTTPHeaders"), ["get", "httpheaders"]);
+        assert_eq!(words_of("confirm-all_Items2"), ["confirm", "all", "items2"]);
+    }
+
+    #[test]
+    fn recognizes_parameters_that_widen_an_effect() {
+        for name in ["force", "overwrite", "confirm_deletion", "deleteAll", "skip_backup", "all"] {
+            assert!(widens_effect(name), "{name}");
+        }
+        for name in ["dry_run", "confirmation_token", "deleted", "done", "include_items"] {
+            assert!(!widens_effect(name), "{name}");
         }
     }
 }

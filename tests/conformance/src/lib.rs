@@ -11,10 +11,12 @@ pub mod garden;
 pub mod mutants;
 mod proxy;
 pub mod variants;
+mod warehouse;
 
 pub use faults::{Fault, Tamper};
 pub use garden::{Garden, GardenOptions, garden};
 pub use proxy::{Faulty, Proxy, Shared, Wire, serve_mutated};
+pub use warehouse::Warehouse;
 
 /// The checks with findings, by their ids, each with its first finding in a few lines.
 pub fn found(report: &Report) -> BTreeMap<String, String> {

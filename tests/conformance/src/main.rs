@@ -1,14 +1,29 @@
 //! Serves the garden over standard input and output, optionally with a fault: `faulty --list`, `faulty
-//! --fault NAME`.
+//! --fault NAME`. `faulty --warehouse RESOURCES MILLISECONDS` serves an adapter with six operations on each
+//! resource, whose replies take this time.
 #![expect(clippy::print_stdout, reason = "a list for people")]
 
+use std::time::Duration;
+
 use mcp_aql_conformance::Mode;
-use mcp_aql_conformance_tests::{Faulty, faults};
+use mcp_aql_conformance_tests::{Faulty, Warehouse, faults};
 
 #[tokio::main]
 async fn main() -> mcp_aql::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<_> = words.iter().map(String::as_str).collect();
+    let mode = match std::env::var("MCP_AQL_ENDPOINT_MODE").as_deref() {
+        Ok("single") => Some(Mode::Single),
+        Ok("all") => Some(Mode::All),
+        Ok("semantic") => Some(Mode::Semantic),
+        _ => None,
+    };
+    if let ["--warehouse", resources, delay] = words.as_slice()
+        && let (Ok(resources), Ok(delay)) = (resources.parse(), delay.parse())
+    {
+        let warehouse = Warehouse::new(resources, Duration::from_millis(delay));
+        return warehouse.serve(mode, tokio::io::stdin(), tokio::io::stdout()).await;
+    }
     let fault = match words.as_slice() {
         [] => None,
         ["--list"] => {
@@ -25,15 +40,9 @@ async fn main() -> mcp_aql::Result<()> {
             }
         },
         _ => {
-            eprintln!("usage: faulty [--list | --fault NAME]");
+            eprintln!("usage: faulty [--list | --fault NAME | --warehouse RESOURCES MILLISECONDS]");
             std::process::exit(2);
         }
-    };
-    let mode = match std::env::var("MCP_AQL_ENDPOINT_MODE").as_deref() {
-        Ok("single") => Some(Mode::Single),
-        Ok("all") => Some(Mode::All),
-        Ok("semantic") => Some(Mode::Semantic),
-        _ => None,
     };
     Faulty::new(fault).serve(mode, tokio::io::stdin(), tokio::io::stdout()).await
 }

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, DuplexStream,
+};
 use tokio::process::Command;
 use tokio::sync::mpsc;
 
@@ -150,13 +152,24 @@ impl Faulty {
         let Some(proxy) = self.tamper.and_then(|tamper| proxy_of(tamper, &self.shared)) else {
             return adapter.serve(tokio::io::join(from_client, to_client)).await;
         };
-        let (ours, theirs) = tokio::io::duplex(BUFFER);
-        let serving = tokio::spawn(async move { adapter.serve(theirs).await });
-        let (from_adapter, to_adapter) = tokio::io::split(ours);
-        pass(proxy, from_adapter, to_adapter, from_client, to_client).await;
-        let _ = serving.await;
+        let serve = |stream| async move { adapter.serve(stream).await };
+        serve_behind(proxy, serve, from_client, to_client).await;
         Ok(())
     }
+}
+
+/// Serves one connection to an adapter in this process through a proxy.
+pub(crate) async fn serve_behind<F: Future<Output = mcp_aql::Result<()>> + Send + 'static>(
+    proxy: Box<dyn Proxy>,
+    serve: impl FnOnce(DuplexStream) -> F,
+    from_client: impl AsyncRead + Send + Unpin,
+    to_client: impl AsyncWrite + Send + Unpin + 'static,
+) {
+    let (ours, theirs) = tokio::io::duplex(BUFFER);
+    let serving = tokio::spawn(serve(theirs));
+    let (from_adapter, to_adapter) = tokio::io::split(ours);
+    pass(proxy, from_adapter, to_adapter, from_client, to_client).await;
+    let _ = serving.await;
 }
 
 /// The proxy that injects a fault into one connection, or `None` if the garden itself has the fault.

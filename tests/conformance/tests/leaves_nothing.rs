@@ -5,10 +5,12 @@
     reason = "a test that cannot go on panics, in its helpers too"
 )]
 
+use std::time::Duration;
+
 use mcp_aql::transport::ServeStream as _;
 use mcp_aql::{AdapterBuilder, Limits};
 use mcp_aql_conformance::{Category, MemoryTarget, Report, Runner, Settings};
-use mcp_aql_conformance_tests::{Garden, GardenOptions, found, garden};
+use mcp_aql_conformance_tests::{Garden, GardenOptions, Warehouse, found, garden};
 use serde_json::{Value, json};
 
 /// All beds.
@@ -93,4 +95,22 @@ async fn without_leave_nothing_changes() {
     let report = run(&garden, Settings::default()).await;
     assert_eq!(beds(&garden).await, before);
     assert!(report.left_behind.is_empty(), "{:?}", report.left_behind);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_adapter_is_sampled_and_nothing_stays() {
+    let warehouse = Warehouse::new(20, Duration::from_millis(1));
+    let shared = warehouse.clone();
+    let target = MemoryTarget::new("warehouse", move |mode, stream| {
+        let warehouse = shared.clone();
+        tokio::spawn(async move {
+            let (read, write) = tokio::io::split(stream);
+            warehouse.serve(mode, read, write).await
+        });
+    });
+    let report = Runner::new(target, Settings::default().allow_all()).run().await;
+    assert_eq!(report.conformance_level, 2, "{:?}", report.obstacles);
+    assert_eq!((report.left_behind.len(), warehouse.items()), (0, 0), "{:?}", report.left_behind);
+    let told = report.left_out.join("\n");
+    assert!(told.contains("a sample of 49 operations was exercised"), "{told}");
 }

@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 
 use self::gaps::Gap;
 use crate::category::{Category, Mode};
-use crate::verbs::sounds_changing;
+use crate::config::File;
+use crate::verbs::is_reading;
 
 /// A tool of `tools/list`.
 #[derive(Debug, Clone)]
@@ -69,6 +70,10 @@ pub(crate) struct Operation {
     pub(crate) description: String,
     /// The permissions `readOnly` and `destructive`.
     pub(crate) permissions: Option<(bool, bool)>,
+    /// Whether the name begins with a verb that reads, or the configuration says that the operation reads.
+    pub(crate) has_reading_name: bool,
+    /// Whether the run exercises the operation. It exercises a sample of a large adapter.
+    pub(crate) is_exercised: bool,
     /// The parameters.
     pub(crate) parameters: Vec<Parameter>,
     /// The entry in the list of operations.
@@ -94,6 +99,8 @@ impl Operation {
         let flag = |name: &str| details?.get("permissions")?.get(name)?.as_bool();
         let endpoint = member("endpoint").unwrap_or_default();
         Self {
+            is_exercised: true,
+            has_reading_name: is_reading(&name, &BTreeSet::new()),
             name,
             category: naming::category(member("semantic_category").as_deref(), &endpoint),
             endpoint,
@@ -145,7 +152,7 @@ impl Operation {
             .any(|reported| reported.is_string() && reported != "safe");
         self.category == Some(Category::Read)
             && self.permissions == Some((true, false))
-            && !sounds_changing(&self.name)
+            && self.has_reading_name
             && says("lifecycle").is_none()
             && !is_risky
     }
@@ -240,6 +247,14 @@ pub(crate) struct Adapter {
 }
 
 impl Adapter {
+    /// Marks the operations that read according to the configuration.
+    pub(crate) fn apply_reading_names(&mut self, file: &File) {
+        for operation in &mut self.operations {
+            operation.has_reading_name = is_reading(&operation.name, &file.reading_verbs)
+                || file.reading_operations.contains(&operation.name);
+        }
+    }
+
     /// Whether all families of the tools belong to the CRUDE profile.
     pub(crate) fn is_crude(&self) -> bool {
         let is_category = |family: &str| Category::ALL.iter().any(|it| it.family() == family);
@@ -254,6 +269,18 @@ impl Adapter {
         self.operations_reply.pointer("/data/_protocol").unwrap_or(&Value::Null)
     }
 
+    /// The maximum number of concurrent requests in the adapter's concurrency category (REQ-CON-01,
+    /// REQ-CON-04), up to this one.
+    pub(crate) fn at_once(&self, most: usize) -> usize {
+        let protocol = self.protocol();
+        if protocol.get("concurrency").is_some_and(|category| category == "serialized") {
+            return 1;
+        }
+        let stated = protocol.get("max_concurrent_requests").and_then(Value::as_u64);
+        let stated = stated.and_then(|stated| usize::try_from(stated).ok()).unwrap_or(most);
+        stated.clamp(1, most)
+    }
+
     /// A boolean of `_protocol.capabilities`.
     pub(crate) fn capability(&self, name: &str) -> Option<bool> {
         self.protocol().pointer("/capabilities")?.get(name)?.as_bool()
@@ -264,11 +291,14 @@ impl Adapter {
         self.operations.iter().find(|operation| operation.name == name)
     }
 
-    /// The READ operations except `introspect`.
+    /// The operations that the run exercises.
+    pub(crate) fn exercised(&self) -> impl Iterator<Item = &Operation> {
+        self.operations.iter().filter(|operation| operation.is_exercised)
+    }
+
+    /// The exercised READ operations except `introspect`.
     pub(crate) fn reads(&self) -> impl Iterator<Item = &Operation> {
-        self.operations
-            .iter()
-            .filter(|operation| operation.is_read() && operation.name != "introspect")
+        self.exercised().filter(|operation| operation.is_read() && operation.name != "introspect")
     }
 
     /// The prefixes of other adapters in the same server.
@@ -347,5 +377,14 @@ mod tests {
         assert!(operation(json!({ "danger_level": "safe", "lifecycle": null })).is_read());
         assert!(!operation(json!({ "danger_level": "destructive" })).is_read());
         assert!(!operation(json!({ "lifecycle": {} })).is_read());
+    }
+
+    #[test]
+    fn excludes_operations_with_other_verbs_from_reads() {
+        let details = json!({ "permissions": { "readOnly": true, "destructive": false } });
+        let listed = json!({ "name": "open_report", "semantic_category": "READ" });
+        let reply = json!({ "data": { "operation": details } });
+        let operation = Operation::read("open_report".to_owned(), &listed, reply, "name");
+        assert!(!operation.is_read());
     }
 }

@@ -11,7 +11,7 @@ use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
 use crate::items::confirmed;
 use crate::nouns::is_identifier;
-use crate::run::{Run, arguments};
+use crate::run::{Run, SpareConnection, arguments};
 use crate::wire::Connection;
 
 pub(super) const CHECKS: &[Check] = checks![
@@ -50,9 +50,9 @@ fn own_id(run: &Run, cases: &Cases) {
     });
 }
 
-/// Opens another connection. Skips the case if that fails.
-async fn another(run: &Run, cases: &Cases) -> Option<Connection> {
-    match run.open().await {
+/// Returns another connection. Skips the case if that fails.
+async fn another(run: &Run, cases: &Cases) -> Option<SpareConnection> {
+    match run.spare().await {
         Ok(connection) => Some(connection),
         Err(lost) => {
             cases.skip(Skip::CutShort(lost.to_string()));
@@ -67,10 +67,11 @@ async fn fresh(run: &Run, cases: &Cases) {
     };
     let asked = json!({ "operation": "introspect", "params": { "query": "operations" } });
     let mut seen = vec![own.to_owned()];
+    let mut connections = Vec::new();
     for _ in 0..2 {
         let Some(connection) = another(run, cases).await else { return };
         let exchange = run.send_on(&connection, &run.adapter.introspect, asked.clone()).await;
-        connection.close().await;
+        connections.push(connection);
         if let Some(lost) = exchange.no_response() {
             return cases.skip(Skip::CutShort(lost.to_string()));
         }
@@ -86,6 +87,7 @@ async fn fresh(run: &Run, cases: &Cases) {
         });
         seen.push(id);
     }
+    connections.into_iter().for_each(|connection| run.give_back(connection));
 }
 
 /// A call that requires confirmation, and its token.
@@ -110,6 +112,7 @@ async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Opti
     let named = order
         .iter()
         .flat_map(|category| run.adapter.of(*category))
+        .filter(|operation| operation.is_exercised)
         .filter(|operation| operation.required().any(|parameter| is_identifier(&parameter.name)));
     let named: Vec<_> = named.collect();
     let mut skipped = None;
@@ -172,7 +175,7 @@ async fn tokens_end(run: &Run, cases: &Cases) {
     let Some(gated) = gated else { return };
     let Some(second) = another(run, cases).await else { return };
     let exchange = run.send_on(&second, &gated.operation.tool, gated.confirmed()).await;
-    second.close().await;
+    run.give_back(second);
     if let Some(lost) = exchange.no_response() {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
@@ -189,7 +192,7 @@ async fn tokens_end(run: &Run, cases: &Cases) {
 
 async fn meta_identity(run: &Run, cases: &Cases) {
     let Some(first) = another(run, cases).await else { return };
-    let Some(second) = another(run, cases).await else { return first.close().await };
+    let Some(second) = another(run, cases).await else { return run.give_back(first) };
     if let Some(gated) = gated(run, &first, cases).await {
         let asked = json!({ "operation": "introspect", "params": { "query": "operations" } });
         let hello = run.send_on(&first, &run.adapter.introspect, asked).await;
@@ -220,8 +223,8 @@ async fn meta_identity(run: &Run, cases: &Cases) {
             }
         }
     }
-    first.close().await;
-    second.close().await;
+    run.give_back(first);
+    run.give_back(second);
 }
 
 /// The progress notifications of a connection.
@@ -238,7 +241,7 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
         flag.and_then(Value::as_bool) == Some(true)
     };
     // Executions that other checks started may report progress too.
-    let mut operations = run.adapter.of(Category::Execute);
+    let mut operations = run.adapter.of(Category::Execute).filter(|it| it.is_exercised);
     let Some(operation) = operations.find(reports) else {
         return cases.not_applicable("no EXECUTE operation documents `progress_reporting`");
     };
@@ -249,7 +252,7 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
         return cases.skip(why);
     }
     let Some(first) = another(run, cases).await else { return };
-    let Some(second) = another(run, cases).await else { return first.close().await };
+    let Some(second) = another(run, cases).await else { return run.give_back(first) };
     let meta = json!({ "progressToken": "conformance-first" });
     let exchange = run.send_with(&first, &operation.tool, call, Some(meta)).await;
     // Waits for progress up to the maximum time.
@@ -275,6 +278,6 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
             )
         });
     }
-    first.close().await;
-    second.close().await;
+    run.give_back(first);
+    run.give_back(second);
 }

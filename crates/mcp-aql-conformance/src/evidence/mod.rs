@@ -65,6 +65,10 @@ impl Runner {
     /// [`EvidenceError`] if the adapter cannot be learned or a part of the bundle would be empty. It names
     /// the part and the missing permission or fixture.
     pub async fn evidence(&self) -> Result<Value, EvidenceError> {
+        self.with_all_operations().evidence_of_all().await
+    }
+
+    async fn evidence_of_all(&self) -> Result<Value, EvidenceError> {
         let tap = self.tap();
         let until = Instant::now() + self.settings().limits.run;
         let learned = self.learned(None, Mode::Semantic, &tap, until, Vec::new()).await;

@@ -14,8 +14,6 @@ use crate::resources::{LedgerEntry, Role};
 use crate::run::{Run, arguments};
 use crate::wire::Connection;
 
-/// The maximum number of concurrent removals.
-const CONCURRENT_REMOVALS: usize = 8;
 /// The maximum number of removals per session, because adapters limit the confirmations of a session.
 const REMOVALS_PER_SESSION: usize = 100;
 /// The minimum time for the removal after the time limit of the run.
@@ -24,7 +22,7 @@ const REMOVAL_TIMEOUT: Duration = Duration::from_secs(20);
 impl Run {
     /// Removes the run's items as far as allowed. Returns the remaining ones with the reasons.
     pub(crate) async fn clear_up(&self) -> Vec<String> {
-        self.prolong(REMOVAL_TIMEOUT);
+        self.prolong(REMOVAL_TIMEOUT.max(self.removal_time() * 2));
         let mut made = self.resources().left();
         // Later items may depend on earlier ones.
         made.reverse();
@@ -35,8 +33,7 @@ impl Run {
                 .iter()
                 .map(|made| async move { (made, self.clear(made, None).await) })
                 .collect();
-            let gone: Vec<_> =
-                stream::iter(going).buffer_unordered(CONCURRENT_REMOVALS).collect().await;
+            let gone: Vec<_> = stream::iter(going).buffer_unordered(self.at_once()).collect().await;
             let (held, rest): (Vec<_>, Vec<_>) = gone.into_iter().partition(
                 |(_, gone)| matches!(gone, Err(reported) if reported.starts_with("RATE_LIMIT_")),
             );

@@ -222,6 +222,7 @@ pub(crate) fn to_create(run: &Run, operation: &Operation) -> Result<Map<String, 
     for parameter in &operation.parameters {
         // Secrets might lock the item, and references require an existing item.
         let is_plain = is_of_the_thing(parameter)
+            && !values::is_withheld(operation, parameter)
             && parameter.member("sensitive") != Some(&Value::Bool(true))
             && !is_identifier(&parameter.name);
         let is_settled = configured.is_some_and(|configured| !configured.is_empty());

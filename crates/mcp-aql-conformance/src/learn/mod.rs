@@ -38,6 +38,8 @@ pub(crate) enum LearnError {
     },
 }
 
+/// The maximum number of concurrent requests for details.
+const MAX_CONCURRENT: usize = 32;
 /// The maximum number of tools, operations or types.
 const MAX_LISTED: usize = 5_000;
 /// The approximate maximum memory of a learned adapter in each mode, in bytes.
@@ -144,7 +146,9 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
         gaps: listing.gap.into_iter().collect(),
     };
     if is_read {
-        let reader = Reader { connection, introspect: &adapter.introspect.clone(), budget };
+        let introspect = &adapter.introspect.clone();
+        let at_once = adapter.at_once(MAX_CONCURRENT);
+        let reader = Reader { connection, introspect, budget, at_once };
         reader.operations(&mut adapter).await?;
         reader.types(&mut adapter).await?;
     }

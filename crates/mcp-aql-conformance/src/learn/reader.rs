@@ -10,9 +10,6 @@ use crate::adapter::{Adapter, Operation, Tool, Type};
 use crate::category::Mode;
 use crate::wire::Connection;
 
-/// The number of concurrent requests for details.
-const CONCURRENT_REQUESTS: usize = 8;
-
 /// A list that `introspect` returns.
 struct ListQuery {
     /// The query, which is also the member of the list.
@@ -36,6 +33,8 @@ pub(super) struct Reader<'a> {
     pub(super) connection: &'a Connection,
     pub(super) introspect: &'a str,
     pub(super) budget: &'a MemoryBudget,
+    /// The maximum number of concurrent requests.
+    pub(super) at_once: usize,
 }
 
 impl Reader<'_> {
@@ -142,7 +141,7 @@ impl Reader<'_> {
                 Ok::<_, LearnError>(Listed { name, entry, reply })
             })
             .collect();
-        stream::iter(requests).buffered(CONCURRENT_REQUESTS).try_collect().await
+        stream::iter(requests).buffered(self.at_once).try_collect().await
     }
 }
 

@@ -119,8 +119,12 @@ impl CheckReport {
 fn is_partial(check: &Check, adapter: Option<&Adapter>, why: &Skip) -> bool {
     match why {
         // `LeftOut` is reported beside the verdict, and the others were tested with other data.
-        Skip::LeftOut(_) | Skip::Scarce(_) | Skip::Unsafe(_) => false,
-        Skip::NotAllowed(_) | Skip::CutShort(_) | Skip::Blocked { .. } => true,
+        Skip::LeftOut(_)
+        | Skip::Scarce(_)
+        | Skip::Limited(_)
+        | Skip::NotSampled(_)
+        | Skip::Unsafe(_) => false,
+        Skip::NotAllowed(_) | Skip::MayChange(_) | Skip::CutShort(_) | Skip::Blocked { .. } => true,
         // Level 1 covers the operations that can be tested safely.
         _ if check.level == 1 => false,
         // An operation without required parameters selects its data itself, so that no configuration
@@ -176,7 +180,16 @@ fn left_out(settings: &Settings, adapter: Option<&Adapter>) -> Vec<String> {
     let others = adapter.into_iter().flat_map(Adapter::others).map(|prefix| {
         format!("the adapter whose tools begin with `{prefix}mcp_aql`: another one answered first")
     });
-    excluded.chain(others).collect()
+    excluded.chain(others).chain(adapter.and_then(not_sampled)).collect()
+}
+
+/// The number of operations that the run did not exercise, if it exercised a sample.
+fn not_sampled(adapter: &Adapter) -> Option<String> {
+    let (all, exercised) = (adapter.operations.len(), adapter.exercised().count());
+    (exercised < all).then(|| {
+        let rest = all - exercised;
+        format!("{rest} of {all} operations: a sample of {exercised} operations was exercised")
+    })
 }
 
 impl Report {

@@ -81,6 +81,7 @@ impl Resources {
 
     /// Records the effect of a call.
     fn note_effect(&self, operation: &str, arguments: &Value, data: &Value, sent: u64) {
+        *lock(&self.effects).entry(operation.to_owned()).or_default() += 1;
         let mut others = lock(&self.others);
         if let Some(count) = others.get_mut(operation) {
             *count += 1;
@@ -284,6 +285,21 @@ impl Resources {
         let others = lock(&self.others);
         let made = others.iter().filter(|(_, calls)| **calls > 0);
         made.map(|(operation, calls)| (operation.clone(), *calls)).collect()
+    }
+
+    /// The number of successful calls of an operation.
+    pub(crate) fn effects_of(&self, operation: &str) -> usize {
+        lock(&self.effects).get(operation).copied().unwrap_or_default()
+    }
+
+    /// The number of the run's items that still exist.
+    pub(crate) fn left_count(&self) -> usize {
+        self.lock().iter().filter(|made| !made.gone).count()
+    }
+
+    /// The number of the run's items of this resource that still exist.
+    pub(crate) fn left_of(&self, resource: &str) -> usize {
+        self.lock().iter().filter(|made| !made.gone && made.resource == resource).count()
     }
 
     pub(crate) fn left(&self) -> Vec<LedgerEntry> {

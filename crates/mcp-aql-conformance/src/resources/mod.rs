@@ -28,7 +28,7 @@ const CONTROLS: [&str; 7] =
 pub(crate) const RESERVED: &[&str] = &["record_execution_step", "verify_challenge"];
 
 /// The identifier of executions.
-const EXECUTION: &str = "execution_id";
+pub(crate) const EXECUTION: &str = "execution_id";
 
 /// A resource of an adapter.
 #[derive(Debug, Clone)]
@@ -60,6 +60,8 @@ pub(crate) struct Resources {
     made: Mutex<Vec<ledger::LedgerEntry>>,
     /// CREATE operations of other resources, with the number of created items.
     others: Mutex<BTreeMap<String, usize>>,
+    /// The number of successful calls of each operation.
+    effects: Mutex<BTreeMap<String, usize>>,
     /// CREATE operations that did not reply, with the number of calls.
     unanswered: Mutex<BTreeMap<String, usize>>,
     /// The identifiers in results by resource, with the time when each was seen first.
@@ -146,7 +148,10 @@ impl Resources {
         let configured = file.resources.keys().filter(|name| !names.contains(name));
         let names: Vec<_> = configured.cloned().chain(names.iter().cloned()).collect();
         let kinds = names.into_iter().filter_map(|name| kind(adapter, file, name, &mut wrong));
-        let kinds: Vec<Resource> = kinds.collect();
+        let is_exercised = |kind: &Resource| {
+            adapter.operation(&kind.create).is_some_and(|create| create.is_exercised)
+        };
+        let kinds: Vec<Resource> = kinds.filter(is_exercised).collect();
         let others = adapter.of(Category::Create).map(|operation| &operation.name).filter(|name| {
             !RESERVED.contains(&name.as_str()) && kinds.iter().all(|kind| kind.create != **name)
         });
@@ -159,7 +164,13 @@ impl Resources {
         Self { kinds, wrong, others, starts, ..Self::default() }
     }
 
-    /// All resources.
+    /// The resource on whose items an operation acts, by its role or its name.
+    pub(crate) fn of_operation(&self, operation: &str) -> Option<&Resource> {
+        let with_role = self.kinds.iter().find(|kind| kind.has(operation));
+        with_role.or_else(|| self.kinds.iter().find(|kind| is_about(operation, &kind.name)))
+    }
+
+    /// All resources whose operations the run exercises.
     pub(crate) fn kinds(&self) -> &[Resource] {
         &self.kinds
     }
@@ -211,6 +222,12 @@ impl Resource {
             Role::Delete => self.delete.as_ref(),
         };
         adapter.operation(name?)
+    }
+
+    /// Whether this operation has a role for the resource.
+    fn has(&self, operation: &str) -> bool {
+        let reads = [Some(&self.create), self.read.as_ref(), self.list.as_ref()];
+        self.acts(operation) || reads.into_iter().flatten().any(|own| own == operation)
     }
 
     /// Whether this operation changes or removes an item.

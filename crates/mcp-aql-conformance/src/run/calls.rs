@@ -5,14 +5,20 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 
 use super::Run;
-use crate::adapter::Operation;
 use crate::adapter::gaps::Gap;
+use crate::adapter::{Operation, tool_parts};
 use crate::call::{Exchange, RateLimitWait, Reply};
 use crate::cases::{Cases, Skip};
 use crate::category::Category;
 use crate::nouns::is_identifier;
 use crate::shape::{Shape, hits_nothing};
 use crate::wire::{Connection, NoResponse};
+
+/// The letters and digits of a name, in lower case.
+fn loose(name: &str) -> String {
+    let letters = name.chars().filter(|letter| letter.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
+}
 
 /// The arguments of a call: `operation` and `params`.
 pub(crate) fn arguments(operation: &str, params: Map<String, Value>) -> Value {
@@ -47,6 +53,7 @@ impl Run {
             cases.skip(why);
             return None;
         }
+        let _pending = cases.ok_or_skip(self.within_limits(&arguments).await)?;
         self.answered(&operation.tool, arguments, cases).await
     }
 
@@ -58,8 +65,10 @@ impl Run {
         arguments: Value,
         cases: &Cases,
     ) -> Option<Exchange> {
-        if let Some(why) =
-            self.missing_tool(tool, &arguments).or_else(|| self.could_harm(&arguments))
+        if let Some(why) = self
+            .missing_tool(tool, &arguments)
+            .or_else(|| self.could_harm(tool, &arguments))
+            .or_else(|| self.is_exhausted(&arguments))
         {
             cases.skip(why);
             return None;
@@ -85,14 +94,13 @@ impl Run {
         self.refused(&operation.tool, arguments(&operation.name, params), cases).await
     }
 
-    /// Returns the reason not to make a call that should fail: if it succeeded, it would run an excluded,
-    /// forbidden or foreign operation with its required parameters. Names are compared as loosely as
-    /// careless adapters do.
-    fn could_harm(&self, arguments: &Value) -> Option<Skip> {
+    /// Returns the reason not to make a call that should fail: an adapter that does not reject it would run
+    /// an excluded, forbidden or foreign operation. Names are compared as loosely as careless adapters do.
+    fn could_harm(&self, tool: &str, arguments: &Value) -> Option<Skip> {
         let items = arguments.get("operations").and_then(Value::as_array);
         for item in items.into_iter().flatten().chain([arguments]) {
-            let name = item.get("operation").and_then(Value::as_str).unwrap_or_default().trim();
-            let named = |operation: &&Operation| operation.name.eq_ignore_ascii_case(name);
+            let name = item.get("operation").and_then(Value::as_str).map(loose).unwrap_or_default();
+            let named = |operation: &&Operation| loose(&operation.name) == name;
             let Some(operation) = self.adapter.operations.iter().find(named) else { continue };
             if let Some(left_out) = self.left_out(&operation.name) {
                 return Some(Skip::LeftOut(left_out));
@@ -101,7 +109,10 @@ impl Run {
                 continue;
             }
             let lacks = self.lacks(operation, item);
-            if let Some(why) = self.forbids(operation).filter(|_| !lacks) {
+            // Without permission, a call needs two independent reasons to be rejected.
+            if let Some(why) = self.forbids(operation)
+                && !(lacks && self.is_elsewhere(tool, operation))
+            {
                 return Some(why);
             }
             let aimed = self.aimed(operation, item);
@@ -111,6 +122,18 @@ impl Run {
             }
         }
         None
+    }
+
+    /// Whether a tool belongs to another endpoint than the operation.
+    fn is_elsewhere(&self, tool: &str, operation: &Operation) -> bool {
+        let is_endpoint = self.adapter.endpoints.iter().any(|endpoint| endpoint.name == tool);
+        let family = tool_parts(tool).and_then(|(_, family)| family);
+        is_endpoint
+            && tool != operation.tool
+            && family.is_some_and(|family| {
+                let own = operation.category.map(Category::family);
+                family != operation.endpoint && Some(family) != own
+            })
     }
 
     /// An item of a request without values that identify nothing.
@@ -197,7 +220,9 @@ impl Run {
             }
         };
         let begun = self.begun();
+        let concurrent = self.at_once().saturating_sub(self.room.available_permits());
         let exchange = Exchange::make(&connection, tool, arguments, meta).await;
+        self.call_times.add(begun.0.elapsed(), concurrent);
         self.note(&exchange, begun);
         exchange
     }

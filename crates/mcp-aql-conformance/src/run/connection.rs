@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use super::Run;
 use crate::adapter::Adapter;
 use crate::call::Exchange;
@@ -29,18 +27,6 @@ pub(super) struct Health {
     lost: Option<NoResponse>,
     /// The reasons why the adapter closed connections.
     pub(super) deaths: Vec<String>,
-}
-
-/// The maximum number of concurrent requests in the adapter's concurrency category (REQ-CON-01,
-/// REQ-CON-04).
-pub(super) fn at_once(adapter: &Adapter, most: usize) -> usize {
-    let protocol = adapter.protocol();
-    if protocol.get("concurrency").is_some_and(|category| category == "serialized") {
-        return 1;
-    }
-    let stated = protocol.get("max_concurrent_requests").and_then(Value::as_u64);
-    let stated = stated.and_then(|stated| usize::try_from(stated).ok()).unwrap_or(most);
-    stated.clamp(1, most)
 }
 
 impl Health {
@@ -109,7 +95,7 @@ impl Run {
 
     /// The maximum number of concurrent requests.
     pub(crate) fn at_once(&self) -> usize {
-        at_once(&self.adapter, self.settings.in_flight)
+        self.adapter.at_once(self.settings.in_flight)
     }
 
     /// Opens another connection, which is another session.
@@ -132,8 +118,9 @@ impl Run {
         lock(&self.health)
     }
 
-    /// Closes the connection and returns the learned adapter.
+    /// Closes all connections and returns the learned adapter.
     pub(crate) async fn close(self) -> Adapter {
+        self.close_spares().await;
         if let Some(connection) = Arc::into_inner(self.connection.into_inner()) {
             connection.close().await;
         }

@@ -1,9 +1,11 @@
 //! One adapter in one mode, and the calls that checks make.
 
+mod call_limits;
 mod calls;
 mod connection;
 mod observations;
 mod protection;
+mod spare;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -14,19 +16,21 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use self::connection::{Health, at_once};
+use self::call_limits::CallTimes;
+use self::connection::Health;
 use crate::adapter::gaps;
 use crate::adapter::{Adapter, Operation};
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
 use crate::category::{Category, Mode};
 use crate::config::Settings;
-use crate::leaks;
 use crate::resources::Resources;
 use crate::secrets::Secrets;
 use crate::wire::{Connection, Samples, Tap, Target};
+use crate::{leaks, sample};
 
 pub(crate) use self::calls::arguments;
+pub(crate) use self::spare::SpareConnection;
 
 /// The maximum number of concurrent cases of one check.
 const CASES_AT_ONCE: usize = 16;
@@ -47,6 +51,12 @@ pub(crate) struct Run {
     asked_mode: Option<Mode>,
     tap: Arc<Tap>,
     connection: tokio::sync::RwLock<Arc<Connection>>,
+    /// The measured time of calls.
+    call_times: CallTimes,
+    /// The calls of operations with irreversible effects that have not ended.
+    pending: Mutex<BTreeMap<String, usize>>,
+    /// Connections beside the main one that no check uses at present.
+    spares: Mutex<Vec<Connection>>,
     room: Semaphore,
     /// Limits requests of several megabytes to one at a time.
     heavy: Semaphore,
@@ -98,9 +108,10 @@ pub(crate) struct RunParts {
 
 impl Run {
     pub(crate) fn new(parts: RunParts) -> Self {
-        let RunParts { adapter, settings, target, asked_mode, tap, connection, until, every } =
+        let RunParts { mut adapter, settings, target, asked_mode, tap, connection, until, every } =
             parts;
-        let at_once = at_once(&adapter, settings.in_flight);
+        let at_once = adapter.at_once(settings.in_flight);
+        sample::select(&mut adapter, &settings.file, settings.max_operations);
         let resources = Resources::of(&adapter, &settings.file);
         let shows_paths = adapter
             .operations
@@ -113,6 +124,9 @@ impl Run {
             asked_mode,
             tap,
             connection: tokio::sync::RwLock::new(Arc::new(connection)),
+            call_times: CallTimes::default(),
+            pending: Mutex::default(),
+            spares: Mutex::default(),
             room: Semaphore::new(at_once),
             heavy: Semaphore::new(1),
             room_for_walks: Semaphore::new(MAX_WALK_KIB),
@@ -145,6 +159,9 @@ impl Run {
         if let Some(gap) = &operation.gap {
             return Some(gap.skip());
         }
+        if !operation.is_exercised {
+            return Some(Skip::NotSampled(operation.name.clone()));
+        }
         if operation.is_read() {
             return None;
         }
@@ -153,12 +170,33 @@ impl Run {
         {
             return Some(gap.skip());
         }
-        // An operation of the category READ that looks dangerous is treated as dangerous.
-        let category = match operation.category {
-            Some(Category::Read) | None => Category::Execute,
-            Some(category) => category,
-        };
-        (!self.may(category)).then_some(Skip::NotAllowed(category))
+        match operation.category {
+            Some(Category::Read) => self.forbids_doubtful_read(operation),
+            // An operation without a known category is treated as the most dangerous one.
+            category => {
+                let category = category.unwrap_or(Category::Execute);
+                (!self.may(category)).then_some(Skip::NotAllowed(category))
+            }
+        }
+    }
+
+    /// The reason why a READ operation that may change data must not run. It is treated like an EXECUTE
+    /// operation.
+    fn forbids_doubtful_read(&self, operation: &Operation) -> Option<Skip> {
+        if self.may(Category::Execute) {
+            return None;
+        }
+        let name = &operation.name;
+        Some(Skip::MayChange(match operation.has_reading_name {
+            false => format!(
+                "`{name}` does not begin with a verb such as get or list; if it only reads, add it to \
+                 `reading_operations` in the configuration, or allow it with --allow execute"
+            ),
+            true => format!(
+                "the permissions, the danger level or the lifecycle of `{name}` do not agree with its \
+                 category; --allow execute calls it"
+            ),
+        }))
     }
 
     /// Returns `None` and skips the case if this operation must not run.

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::format::in_format;
 use super::pattern;
 use super::{Kind, MAX_DEPTH, MAX_STEPS, Shape, step};
+use crate::verbs::widens_effect;
 
 /// The maximum length of generated texts.
 pub(super) const MAX_TEXT_CHARS: usize = 65_536;
@@ -23,7 +24,13 @@ pub(super) fn whole(number: f64) -> Option<Value> {
 impl<'a> Shape<'a> {
     /// Generates a valid value; another `turn` gives another one if possible.
     pub(crate) fn made(self, turn: usize) -> Option<Value> {
-        self.make(turn, 0, &Cell::new(MAX_STEPS)).filter(|value| self.accepts(value))
+        let made = self.make(turn, 0, &Cell::new(MAX_STEPS));
+        made.filter(|value| self.accepts(value) && (*value != true || !self.widens_effect()))
+    }
+
+    /// Whether a value of this name might remove a safeguard or extend a call to more data.
+    fn widens_effect(self) -> bool {
+        self.name().is_some_and(widens_effect)
     }
 
     fn make(self, turn: usize, depth: usize, steps: &Cell<usize>) -> Option<Value> {
@@ -55,7 +62,8 @@ impl<'a> Shape<'a> {
                 let number = (least + turn as f64).min(most);
                 whole(number).or_else(|| Some(json!(number)))
             }
-            Kind::Flag => Some(Value::Bool(turn.is_multiple_of(2))),
+            // `true` is never invented for flags such as `force`.
+            Kind::Flag => Some(Value::Bool(turn.is_multiple_of(2) && !self.widens_effect())),
             Kind::List => {
                 let count = self.count("minItems").unwrap_or(1).max(1);
                 let Some(shape) = self.items() else { return Some(json!([])) };

@@ -232,3 +232,26 @@ fn recognizes_invalid_values_that_match_no_item() {
     }
     assert!(!hits_nothing(&json!(["conformance", 7])));
 }
+
+#[test]
+fn never_invents_true_for_flags_that_widen_an_effect() {
+    for raw in [
+        json!({ "name": "force", "type": "boolean" }),
+        json!({ "name": "confirm_all", "type": "boolean", "enum": [true] }),
+    ] {
+        with(raw.clone(), |shape| {
+            let made: Vec<_> = (0..4).filter_map(|turn| shape.made(turn)).collect();
+            assert!(!made.contains(&json!(true)), "{raw}");
+        });
+    }
+    let made = with(json!({ "name": "done", "type": "boolean" }), |shape| shape.made(0));
+    assert_eq!(made, Some(json!(true)));
+    let details = json!({ "name": "Options", "kind": "object", "fields": [
+        { "name": "overwrite", "type": "boolean", "required": true },
+    ]});
+    let reply = json!({ "data": { "type": details } });
+    let types = [Type::read("Options".to_owned(), Value::Null, reply, "name")];
+    let raw = json!({ "name": "options", "type": "Options" });
+    let made = Shape::new(raw.as_object().unwrap(), &types).made(0);
+    assert_eq!(made, Some(json!({ "overwrite": false })));
+}

@@ -19,6 +19,7 @@ async fn gated<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Map<St
     }
     let order = [Category::Delete, Category::Execute, Category::Update];
     let operations = order.into_iter().flat_map(|category| run.adapter.of(category));
+    let operations = operations.filter(|operation| operation.is_exercised);
     let mut left = None;
     for operation in operations {
         if !operation.required().any(|parameter| is_identifier(&parameter.name)) {

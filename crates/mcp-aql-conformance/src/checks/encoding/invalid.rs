@@ -67,12 +67,12 @@ pub(super) async fn lone_surrogate(run: &Run, cases: &Cases) {
 
 /// Sends requests that must not succeed, each on a connection of its own.
 async fn send_all_invalid(run: &Run, all: &[InvalidText], cases: &Cases) {
-    match run.open().await {
+    match run.spare().await {
         Ok(connection) => {
             for broken in all {
                 send_invalid(run, &connection, broken, cases).await;
             }
-            connection.close().await;
+            run.give_back(connection);
         }
         Err(lost) => cases.skip(Skip::CutShort(lost.to_string())),
     }

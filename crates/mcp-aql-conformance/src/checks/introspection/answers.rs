@@ -74,7 +74,7 @@ pub(super) async fn stable(run: &Run, cases: &Cases) {
         (json!({ "query": "operations", "name": operation.name }), &operation.reply)
     });
     let again: Vec<_> = again.into_iter().chain(details).collect();
-    let other = match run.open().await {
+    let other = match run.spare().await {
         Ok(other) => other,
         Err(lost) => return cases.skip(Skip::CutShort(lost.to_string())),
     };
@@ -98,7 +98,7 @@ pub(super) async fn stable(run: &Run, cases: &Cases) {
             });
         }
     }
-    other.close().await;
+    run.give_back(other);
 }
 
 /// Removes the parts of a reply that belong to one session.

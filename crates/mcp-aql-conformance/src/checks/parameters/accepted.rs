@@ -142,7 +142,8 @@ pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
                 .get(&parameter.name)
                 .cloned()
                 .or_else(|| values::of(run, operation, parameter, 0))
-                .or_else(|| values::missing_id(run, operation, parameter));
+                .or_else(|| values::missing_id(run, operation, parameter))
+                .filter(|_| !values::is_withheld(operation, parameter));
             match value {
                 Some(value) => {
                     let is_generated = values::is_generated(run, operation, parameter, &value);

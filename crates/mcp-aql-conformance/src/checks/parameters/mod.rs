@@ -114,8 +114,7 @@ pub(super) const CHECKS: &[Check] = checks![
 /// All operations with well-formed parameters, except `introspect`, which has its own checks.
 fn all<'a>(run: &'a Run, cases: &Cases) -> Vec<(&'a Operation, Map<String, Value>)> {
     run.adapter
-        .operations
-        .iter()
+        .exercised()
         .filter(|operation| operation.name != "introspect")
         .filter_map(|operation| {
             Some((operation, cases.ok_or_skip(run.with_missing_ids(operation))?))

@@ -10,6 +10,7 @@ use crate::checks::refusals::{Refusal, has_word};
 use crate::nouns::is_identifier;
 use crate::run::{Run, do_all};
 use crate::shape::Shape;
+use crate::values;
 
 /// The number of values above which a set may depend on data.
 const MAX_VALUES: usize = 20;
@@ -117,6 +118,7 @@ pub(super) async fn unlisted_values(run: &Run, cases: &Cases) {
         may_be_closed(run, parameter)
             && probe(run, parameter).is_some()
             && is_harmless(operation)
+            && !values::is_withheld(operation, parameter)
             && !run.is_named_whole(operation)
     };
     let mut calls = Vec::new();

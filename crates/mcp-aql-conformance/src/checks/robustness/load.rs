@@ -42,7 +42,7 @@ pub(super) async fn pipelined(run: &Run, cases: &Cases) {
             )
         });
     }
-    probe.close().await;
+    probe.close();
 }
 
 pub(super) async fn large_request(run: &Run, cases: &Cases) {
@@ -65,7 +65,7 @@ pub(super) async fn large_request(run: &Run, cases: &Cases) {
             "accept requests and strings of at least 65536 bytes",
         )
     });
-    probe.close().await;
+    probe.close();
 }
 
 pub(super) async fn deep_json(run: &Run, cases: &Cases) {
@@ -88,5 +88,5 @@ pub(super) async fn deep_json(run: &Run, cases: &Cases) {
                 .await;
         }
     }
-    probe.close().await;
+    probe.close();
 }

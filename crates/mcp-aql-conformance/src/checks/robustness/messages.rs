@@ -29,7 +29,7 @@ async fn send_all(run: &Run, check: &str, cases: &Cases) {
             probe.refuses(method, &params, &params, &case.fix).await;
         }
     }
-    probe.close().await;
+    probe.close();
 }
 
 pub(super) async fn garbage(run: &Run, cases: &Cases) {
@@ -74,5 +74,5 @@ pub(super) async fn request_ids(run: &Run, cases: &Cases) {
             )
         });
     }
-    probe.close().await;
+    probe.close();
 }

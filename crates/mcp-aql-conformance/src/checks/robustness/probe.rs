@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::cases::{Cases, Finding, Skip};
 use crate::json_size::is_light;
-use crate::run::Run;
+use crate::run::{Run, SpareConnection};
 use crate::wire::{Answer, Connection, NoResponse};
 
 /// The time limit of a reply to an invalid message.
@@ -16,7 +16,7 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(3);
 pub(super) struct Probe<'a> {
     pub(super) run: &'a Run,
     pub(super) cases: &'a Cases,
-    pub(super) connection: Option<Connection>,
+    pub(super) connection: Option<SpareConnection>,
 }
 
 impl<'a> Probe<'a> {
@@ -28,7 +28,7 @@ impl<'a> Probe<'a> {
     pub(super) async fn connection(&mut self) -> Option<&Connection> {
         let is_over = self.connection.as_ref().is_none_or(|it| it.ended().is_some());
         if is_over {
-            match self.run.open().await {
+            match self.run.spare().await {
                 Ok(connection) => self.connection = Some(connection),
                 Err(lost) => {
                     self.cases.skip(Skip::CutShort(lost.to_string()));
@@ -36,7 +36,7 @@ impl<'a> Probe<'a> {
                 }
             }
         }
-        self.connection.as_ref()
+        self.connection.as_deref()
     }
 
     pub(super) fn patience(&self) -> Duration {
@@ -92,9 +92,10 @@ impl<'a> Probe<'a> {
         self.survives(&message, mend).await;
     }
 
-    pub(super) async fn close(self) {
+    /// Keeps the connection for other checks.
+    pub(super) fn close(self) {
         if let Some(connection) = self.connection {
-            connection.close().await;
+            self.run.give_back(connection);
         }
     }
 }

@@ -14,8 +14,7 @@ fn routed(run: &Run) -> impl Iterator<Item = &Operation> {
     let is_registered =
         |name: &str| run.adapter.endpoints.iter().any(|endpoint| endpoint.name == name);
     run.adapter
-        .operations
-        .iter()
+        .exercised()
         .filter(move |operation| operation.name != "introspect" && is_registered(&operation.tool))
 }
 

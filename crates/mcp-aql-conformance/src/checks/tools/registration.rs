@@ -53,7 +53,7 @@ pub(super) fn all_registered(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn own_only(run: &Run, cases: &Cases) {
-    join_all(run.adapter.operations.iter().map(|operation| async move {
+    join_all(run.adapter.exercised().map(|operation| async move {
         if let Some((exchange, is_known)) = recognised(run, operation, cases).await {
             cases.expect(is_known, || {
                 Finding::of(

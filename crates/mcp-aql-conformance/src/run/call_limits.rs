@@ -1,0 +1,198 @@
+//! Limits of the calls whose effects the run cannot undo, of the items that it creates, and of the time in
+//! which it creates them.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::Run;
+use crate::adapter::Operation;
+use crate::cases::Skip;
+use crate::category::Category;
+use crate::resources::{EXECUTION, RESERVED, Role};
+use crate::sync::lock;
+
+/// The interval in which a call asks whether other calls of its operation have ended.
+const WAIT_INTERVAL: Duration = Duration::from_millis(5);
+/// The number of calls to remove an item: one for the confirmation, and one for the removal.
+const CALLS_PER_REMOVAL: u32 = 2;
+/// The time that the removal takes in addition to its calls.
+const REMOVAL_MARGIN: Duration = Duration::from_secs(1);
+
+/// The measured time of calls.
+#[derive(Debug, Default)]
+pub(super) struct CallTimes {
+    calls: AtomicU64,
+    /// The time of all calls, divided by the number of concurrent ones, in microseconds.
+    micros: AtomicU64,
+}
+
+impl CallTimes {
+    /// Adds a call that took this time beside others.
+    pub(super) fn add(&self, took: Duration, concurrent: usize) {
+        let micros = took.as_micros() / concurrent.max(1) as u128;
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.micros.fetch_add(u64::try_from(micros).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// The mean time for one of many concurrent calls.
+    fn mean(&self) -> Duration {
+        let calls = self.calls.load(Ordering::Relaxed).max(1);
+        Duration::from_micros(self.micros.load(Ordering::Relaxed) / calls)
+    }
+}
+
+/// Calls of limited operations that have not ended. They count until this is dropped.
+pub(crate) struct PendingCalls<'r> {
+    run: &'r Run,
+    calls: BTreeMap<String, usize>,
+}
+
+impl Drop for PendingCalls<'_> {
+    fn drop(&mut self) {
+        let mut pending = lock(&self.run.pending);
+        for (operation, calls) in &self.calls {
+            if let Some(count) = pending.get_mut(operation) {
+                *count = count.saturating_sub(*calls);
+            }
+        }
+    }
+}
+
+impl Run {
+    /// Whether the run cannot undo the effect of an operation: it creates items that the run cannot remove,
+    /// or it acts on nothing that the run has created.
+    pub(crate) fn is_irreversible(&self, operation: &Operation) -> bool {
+        let acts_on_items = |operation: &Operation| {
+            operation.parameters.iter().any(|parameter| {
+                parameter.name == EXECUTION
+                    || self.resources().meant(&operation.name, &parameter.name).next().is_some()
+            })
+        };
+        match operation.category {
+            Some(Category::Create) => {
+                !RESERVED.contains(&operation.name.as_str()) && !self.can_remove_from(operation)
+            }
+            Some(Category::Update | Category::Delete) => false,
+            Some(Category::Read) => !operation.is_read(),
+            Some(Category::Execute) | None => !acts_on_items(operation),
+        }
+    }
+
+    /// Whether the run may delete what a CREATE operation creates.
+    fn can_remove_from(&self, create: &Operation) -> bool {
+        let mut kinds = self.resources().kinds().iter();
+        kinds.any(|kind| {
+            let delete = kind.operation(&self.adapter, Role::Delete);
+            kind.create == create.name && delete.is_some_and(|it| self.forbids(it).is_none())
+        })
+    }
+
+    /// The operations of a call with the number of their items.
+    fn called(&self, arguments: &Value) -> Vec<(&Operation, usize)> {
+        let items = arguments.get("operations").and_then(Value::as_array);
+        let items = items.map_or(std::slice::from_ref(arguments), Vec::as_slice);
+        let mut called: Vec<(&Operation, usize)> = Vec::new();
+        for item in items {
+            let name = item.get("operation").and_then(Value::as_str).unwrap_or_default();
+            let Some(operation) = self.adapter.operation(name) else { continue };
+            match called.iter_mut().find(|(known, _)| known.name == name) {
+                Some((_, count)) => *count += 1,
+                None => called.push((operation, 1)),
+            }
+        }
+        called
+    }
+
+    /// Waits until a call may be made within the limits. The limits count only successful calls.
+    ///
+    /// # Errors
+    /// The reason why the call may not be made.
+    pub(crate) async fn within_limits(&self, arguments: &Value) -> Result<PendingCalls<'_>, Skip> {
+        let called = self.called(arguments);
+        for (operation, _) in called.iter().filter(|(it, _)| it.category == Some(Category::Create))
+        {
+            self.may_create_more(operation)?;
+        }
+        let limited = called.into_iter().filter(|(operation, _)| self.is_irreversible(operation));
+        let calls: BTreeMap<_, _> =
+            limited.map(|(operation, count)| (operation.name.clone(), count)).collect();
+        while !self.add_pending(&calls)? {
+            tokio::time::sleep(WAIT_INTERVAL).await;
+        }
+        Ok(PendingCalls { run: self, calls })
+    }
+
+    /// Counts calls as pending if they keep the limit even if all other pending calls succeed.
+    fn add_pending(&self, calls: &BTreeMap<String, usize>) -> Result<bool, Skip> {
+        let max = self.settings.max_irreversible;
+        let mut pending = lock(&self.pending);
+        for (operation, count) in calls {
+            self.is_below_limit(operation, *count)?;
+            let done = self.resources().effects_of(operation);
+            if done + pending.get(operation).copied().unwrap_or_default() + count > max {
+                return Ok(false);
+            }
+        }
+        for (operation, count) in calls {
+            *pending.entry(operation.clone()).or_default() += count;
+        }
+        Ok(true)
+    }
+
+    fn is_below_limit(&self, operation: &str, count: usize) -> Result<(), Skip> {
+        let max = self.settings.max_irreversible;
+        if self.resources().effects_of(operation) + count <= max {
+            return Ok(());
+        }
+        Err(Skip::Limited(format!(
+            "`{operation}` was called successfully {max} times, and the run cannot undo its effects; \
+             `irreversible_calls` under [limits] allows more"
+        )))
+    }
+
+    /// The reason not to send a request that must be rejected: an adapter that does not reject it has run an
+    /// operation too often.
+    pub(super) fn is_exhausted(&self, arguments: &Value) -> Option<Skip> {
+        let mut called = self.called(arguments).into_iter();
+        called.find_map(|(operation, count)| {
+            let is_limited = self.is_irreversible(operation);
+            self.is_below_limit(&operation.name, count).err().filter(|_| is_limited)
+        })
+    }
+
+    /// Returns an error if the run has created enough items or needs the remaining time to remove them.
+    fn may_create_more(&self, create: &Operation) -> Result<(), Skip> {
+        let max = self.settings.max_created;
+        let kind = self.resources().kinds().iter().find(|kind| kind.create == create.name);
+        if let Some(kind) = kind
+            && self.resources().left_of(&kind.name) >= max
+        {
+            return Err(Skip::Limited(format!(
+                "`{}` has created {max} items that still exist; `created_items` under [limits] allows more",
+                create.name
+            )));
+        }
+        if Instant::now() < self.deadline() {
+            return Ok(());
+        }
+        Err(Skip::CutShort("the remaining time is needed to remove the created items".to_owned()))
+    }
+
+    /// The estimated time to remove the run's items.
+    pub(crate) fn removal_time(&self) -> Duration {
+        let items = u32::try_from(self.resources().left_count()).unwrap_or(u32::MAX);
+        if items == 0 {
+            return Duration::ZERO;
+        }
+        let calls = items.saturating_mul(CALLS_PER_REMOVAL);
+        self.call_times.mean().saturating_mul(calls).saturating_add(REMOVAL_MARGIN)
+    }
+
+    /// The time at which the checks must end, so that there is time to remove the run's items.
+    pub(crate) fn deadline(&self) -> Instant {
+        self.until.checked_sub(self.removal_time()).unwrap_or(self.until)
+    }
+}
