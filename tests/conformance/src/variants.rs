@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::Tamper;
-use crate::faults::{arguments_of, calls, entry, succeeds};
+use crate::faults::{asks_for, calls, entry, succeeds};
 
 /// One variant.
 #[derive(Debug)]
@@ -27,6 +27,16 @@ fn each_bed(body: &mut Value, change: impl Fn(&mut Value)) {
     }
 }
 
+/// Adds a sentence to the description of a parameter of `create_bed`.
+fn describe(arguments: &Value, body: &mut Value, name: &str, sentence: &str) {
+    if asks_for(arguments, "create_bed")
+        && let Some(parameter) = entry(body.pointer_mut("/data/operation/parameters"), name)
+    {
+        let description = parameter["description"].as_str().unwrap_or_default();
+        parameter["description"] = json!(format!("{description} {sentence}"));
+    }
+}
+
 /// Whether a filter has a list as the value of a key.
 fn filters_by_a_list(arguments: &Value) -> bool {
     let filter = arguments.pointer("/params/filter").and_then(Value::as_object);
@@ -38,27 +48,29 @@ fn filters_by_a_list(arguments: &Value) -> bool {
 /// All variants.
 pub const VARIANTS: &[Variant] = &[
     Variant {
+        // Their descriptions say so.
         name: "texts-are-trimmed",
         check: "creates.values_kept",
-        tamper: Tamper::Request(|message| {
-            let Some(arguments) = arguments_of(message) else { return };
-            let mut place = match arguments["operation"].as_str() {
-                Some("create_bed") => arguments.get_mut("params"),
-                Some("update_bed") => arguments.pointer_mut("/params/input"),
-                _ => None,
-            };
-            for name in ["name", "note"] {
-                if let Some(Value::String(text)) = place.as_mut().and_then(|it| it.get_mut(name)) {
-                    *text = text.trim().to_owned();
+        tamper: Tamper::Both(
+            |options| {
+                options.store = |bed| {
+                    bed.name = bed.name.trim().to_owned();
+                    bed.note = bed.note.as_ref().map(|note| note.trim().to_owned());
+                };
+            },
+            |arguments, body| {
+                for name in ["name", "note"] {
+                    describe(arguments, body, name, "Leading and trailing spaces are removed.");
                 }
-            }
-        }),
+            },
+        ),
     },
     Variant {
-        // Each result orders the set differently.
+        // Each result orders the set differently, and the description says so.
         name: "tags-are-a-set",
         check: "creates.values_kept",
         tamper: Tamper::Body(|arguments, body| {
+            describe(arguments, body, "tags", "A set: in any order, without duplicates.");
             each_bed(body, |bed| {
                 if let Some(Value::Array(tags)) = bed.get_mut("tags") {
                     tags.sort_by_key(Value::to_string);

@@ -134,6 +134,40 @@ fn problem(fault: &Fault, report: &Report, usual: &BTreeMap<String, String>) -> 
     })
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn faults_of_stored_data_keep_the_level_low() {
+    // REQ-CNF-01, REQ-CNF-02, REQ-CNF-04, REQ-CNF-13
+    let wanted = std::env::var("FAULT").ok();
+    let mut problems = Vec::new();
+    for (name, highest) in faults::HIGHEST_LEVELS {
+        if wanted.as_ref().is_some_and(|wanted| !wanted.split(',').any(|it| name.contains(it))) {
+            continue;
+        }
+        let fault = faults::named(name).expect("it is one of the faults");
+        let report = Runner::new(target(Some(&fault.tamper)), impatient()).run().await;
+        let check = report.checks().find(|check| check.id == fault.check).expect("it is there");
+        if check.verdict != Verdict::Fail || report.conformance_level > *highest {
+            let level = report.conformance_level;
+            problems.push(format!("{name}: level {level}, {} is {:?}", check.id, check.verdict));
+        }
+        assert_eq!(report.modes.len(), 2, "{name}: {:?}", report.obstacles);
+    }
+    assert!(problems.is_empty(), "\n{}", problems.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn level_2_without_batches_and_field_selection_has_warnings() {
+    // REQ-CNF-02
+    for name in ["no-batches", "no-field-selection"] {
+        let fault = faults::named(name).expect("it is one of the faults");
+        let report = Runner::new(target(Some(&fault.tamper)), impatient()).run().await;
+        let found = found(&report);
+        assert_eq!(found.keys().collect::<Vec<_>>(), [fault.check], "{name}: {}", list(&found));
+        assert_eq!(report.conformance_level, 2, "{name}: {:?}", report.obstacles);
+        assert_eq!(report.exit_code(), 2, "{name}");
+    }
+}
+
 fn list(found: &BTreeMap<String, String>) -> String {
     found.iter().map(|(id, first)| format!("  {id}: {first}")).collect::<Vec<_>>().join("\n")
 }
