@@ -219,6 +219,49 @@ async fn an_operation_without_details_is_not_called() {
     assert_eq!(NAMELESS_CALLS.load(Ordering::Relaxed), 0);
 }
 
+/// A garden whose list of operations calls each name `element_name`.
+static OTHER_LIST: Tamper = Tamper::Body(|arguments, body| {
+    let is_list = arguments["operation"] == "introspect" && arguments["params"]["name"].is_null();
+    if let Some(Value::Array(entries)) = body.pointer_mut("/data/operations").filter(|_| is_list) {
+        for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+            let name = entry.remove("name");
+            entry.extend(name.map(|name| ("element_name".to_owned(), name)));
+        }
+    }
+});
+
+/// A garden whose details of CREATE operations name no tool.
+static WITHOUT_TOOLS: Tamper = Tamper::Body(|arguments, body| {
+    if arguments["operation"] == "introspect"
+        && let Some(Value::Object(details)) = body.pointer_mut("/data/operation")
+        && details.get("semantic_category").is_some_and(|category| category == "CREATE")
+    {
+        details.remove("mcpTool");
+    }
+});
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_read_is_no_finding_of_other_checks() {
+    // REQ-MCP-02, REQ-INT-24
+    for (tamper, ids) in [
+        (
+            &OTHER_LIST,
+            ["introspection.introspect_listed", "tools.empty_families", "tools.description_parts"]
+                .as_slice(),
+        ),
+        (&WITHOUT_TOOLS, ["tools.empty_families"].as_slice()),
+    ] {
+        let settings = ["introspection", "tools"].into_iter().fold(impatient(), Settings::category);
+        let report = Runner::new(target(Some(tamper)).as_it_is(), settings).run().await;
+        assert!(report.checks().any(|check| check.verdict == Verdict::Fail), "{report:?}");
+        for id in ids {
+            let check = report.checks().find(|check| check.id == *id).expect("it is there");
+            let is_finding = matches!(check.verdict, Verdict::Fail | Verdict::Warn);
+            assert!(!is_finding && check.verdict != Verdict::Pass, "{check:?}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_left_out_finds_nothing() {
     let fault = faults::all().find(|fault| fault.check == "errors.quoted").expect("there is one");
