@@ -8,6 +8,7 @@ mod confirmation;
 mod creates;
 mod danger;
 mod danger_levels;
+mod data;
 mod deletes;
 mod encoding;
 mod errors;

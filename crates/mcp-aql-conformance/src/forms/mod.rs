@@ -2,6 +2,8 @@
 //! objects are closed by default, like the protocol's forms.
 
 mod introspection;
+#[cfg(test)]
+mod schema;
 
 use std::fmt;
 

@@ -88,7 +88,7 @@ pub(super) fn registry(_: &Run, exchange: &Exchange, cases: &Cases) {
 }
 
 /// The required form of `details` by code.
-const DETAILS: [(&str, Form); 15] = [
+pub(in crate::checks) const DETAILS: [(&str, Form); 15] = [
     ("VALIDATION_MISSING_PARAM", Form::Open(&[must("param_name", Form::Word)])),
     (
         "VALIDATION_INVALID_TYPE",

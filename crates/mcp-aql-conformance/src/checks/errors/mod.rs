@@ -7,6 +7,9 @@ mod missing_items;
 
 use serde_json::Value;
 
+#[cfg(test)]
+pub(super) use self::codes::DETAILS;
+
 use super::shapes::results;
 use super::{Check, checks};
 use crate::call::Exchange;

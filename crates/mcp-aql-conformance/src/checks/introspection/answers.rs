@@ -4,11 +4,8 @@ use serde_json::{Value, json};
 
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
-use crate::forms;
+use crate::checks::data;
 use crate::run::Run;
-
-/// A name of nothing.
-const UNKNOWN_NAME: &str = "conformance_probe_of_nothing";
 
 pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
     let params = json!({ "query": "operations", "name": "introspect" });
@@ -52,47 +49,15 @@ pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn unknown_name(run: &Run, cases: &Cases) {
-    for (query, member) in [("operations", "operation"), ("types", "type")] {
-        let exchange = run.introspect(json!({ "query": query, "name": UNKNOWN_NAME })).await;
-        if let Some(lost) = exchange.no_response() {
-            cases.skip(Skip::CutShort(lost.to_string()));
-            continue;
-        }
-        let is_null = exchange.data().and_then(|data| data.get(member)) == Some(&Value::Null);
-        cases.expect(is_null, || {
-            Finding::of(
-                &exchange,
-                format!("introspect {query}"),
-                format!("{{\"success\": true, \"data\": {{\"{member}\": null}}}}"),
-                "return null for an unknown name: the query is not an error",
-            )
-        });
-    }
+    data::calls(run, "introspection.unknown_name", cases).await;
 }
 
 pub(super) async fn bad_query(run: &Run, cases: &Cases) {
-    bare_failure(run, json!({ "query": UNKNOWN_NAME }), "naming the values of `query`", cases)
-        .await;
+    data::calls(run, "introspection.bad_query", cases).await;
 }
 
 pub(super) async fn missing_query(run: &Run, cases: &Cases) {
-    bare_failure(run, json!({}), "naming the parameter `query`", cases).await;
-}
-
-async fn bare_failure(run: &Run, params: Value, how: &str, cases: &Cases) {
-    let exchange = run.introspect(params).await;
-    if let Some(lost) = exchange.no_response() {
-        return cases.skip(Skip::CutShort(lost.to_string()));
-    }
-    let body = exchange.body().cloned().unwrap_or_default();
-    forms::BARE_FAILURE.check(&body, cases, |reported| {
-        Finding::of(
-            &exchange,
-            "introspect",
-            format!("a failure whose error has `code` and `message` only ({reported})"),
-            format!("return a structured failure without `details`, {how}"),
-        )
-    });
+    data::calls(run, "introspection.missing_query", cases).await;
 }
 
 pub(super) async fn stable(run: &Run, cases: &Cases) {

@@ -1,114 +1,59 @@
 //! Checks of invalid lines, methods, arguments and ids.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::probe::{Probe, reply_value};
 use crate::cases::{Cases, Finding};
+use crate::checks::data;
 use crate::run::Run;
 use crate::wire::Answer;
 
-/// Lines that are not requests. None of them may be answered with a result.
-const INVALID_LINES: [&str; 13] = [
-    "this is no JSON",
-    "{",
-    "{\"jsonrpc\":\"2.0\",\"id\":901,\"method\":\"tools/list\"",
-    "[]",
-    "[1,2,3]",
-    "42",
-    "null",
-    "\"tools/list\"",
-    "{}",
-    "{\"jsonrpc\":\"2.0\"}",
-    "{\"jsonrpc\":\"2.0\",\"method\":42}",
-    "{\"jsonrpc\":\"2.0\",\"id\":902,\"result\":{}}",
-    "\u{0}\u{1}\u{2}",
-];
-
-pub(super) async fn garbage(run: &Run, cases: &Cases) {
+/// Sends the messages of a check. The adapter must reject the requests among them, and answer the next call.
+async fn send_all(run: &Run, check: &str, cases: &Cases) {
     let mut probe = Probe::new(run, cases);
-    for line in INVALID_LINES {
-        let Some(connection) = probe.connection().await else { return };
-        // An HTTP server may reject the line with a status.
-        let _ = connection.send_raw(line.as_bytes()).await;
-        probe
-            .survives(
-                line,
-                "return a JSON-RPC error or ignore the line, and continue: an invalid line must not end the \
-                 adapter",
-            )
-            .await;
+    for case in data::messages(check) {
+        for line in &case.lines {
+            let Some(connection) = probe.connection().await else { return };
+            let unused = json!(connection.next_id());
+            let line = line.replace("${unused_id}", &unused.to_string());
+            // An HTTP server may reject the line with a status.
+            let _ = connection.send_raw(line.as_bytes()).await;
+            probe.survives(&line, &case.fix).await;
+        }
+        for params in &case.params {
+            let method = case.method.as_deref().unwrap_or_default();
+            let quoted = |name: &str| Value::from(name).to_string();
+            let params = params
+                .replace("${introspect_tool}", &quoted(&run.adapter.introspect))
+                .replace("${absent_operation}", &quoted(&run.absent_operation()));
+            probe.refuses(method, &params, &params, &case.fix).await;
+        }
     }
     probe.close().await;
+}
+
+pub(super) async fn garbage(run: &Run, cases: &Cases) {
+    send_all(run, "robustness.invalid_lines", cases).await;
 }
 
 pub(super) async fn unknown_method(run: &Run, cases: &Cases) {
-    let mut probe = Probe::new(run, cases);
-    let mend = "return the JSON-RPC error -32601, method not found";
-    probe.refuses("conformance/nothing", "{}", "an unknown method", mend).await;
-    if let Some(connection) = probe.connection().await {
-        let _ = connection.notify("notifications/conformance/nothing", json!({})).await;
-        probe.survives("notifications/conformance/nothing", "ignore unknown notifications").await;
-    }
-    probe.close().await;
+    send_all(run, "robustness.unknown_method", cases).await;
 }
 
 pub(super) async fn unknown_tool(run: &Run, cases: &Cases) {
-    let mut probe = Probe::new(run, cases);
-    let call = json!({
-        "name": "conformance_probe_of_no_tool",
-        "arguments": { "operation": "introspect", "params": { "query": "operations" } },
-    });
-    probe
-        .refuses(
-            "tools/call",
-            &call.to_string(),
-            "an unknown tool",
-            "return the JSON-RPC error -32602, and run nothing",
-        )
-        .await;
-    probe.close().await;
+    send_all(run, "robustness.unknown_tool", cases).await;
 }
 
 pub(super) async fn arguments_not_object(run: &Run, cases: &Cases) {
-    let mut probe = Probe::new(run, cases);
-    for arguments in ["[]", "\"introspect\"", "7", "true"] {
-        let params =
-            format!("{{\"name\":{},\"arguments\":{arguments}}}", json!(run.adapter.introspect));
-        probe
-            .refuses(
-                "tools/call",
-                &params,
-                &format!("arguments: {arguments}"),
-                "reject other types with a failure or the JSON-RPC error -32602",
-            )
-            .await;
-    }
-    probe.close().await;
+    send_all(run, "robustness.arguments_not_object", cases).await;
 }
 
 pub(super) async fn duplicate_keys(run: &Run, cases: &Cases) {
-    let mut probe = Probe::new(run, cases);
-    let absent = run.absent_operation();
-    let types = r#""params":{"query":"types"}"#;
-    for arguments in [
-        format!(r#""operation":"{absent}","operation":"introspect",{types}"#),
-        format!(r#""operation":"introspect","operation":"{absent}",{types}"#),
-        format!(r#""operation":"introspect",{types},{types}"#),
-        r#""operation":"introspect","params":{"query":"types","query":"operations"}"#.to_owned(),
-    ] {
-        let params =
-            format!("{{\"name\":{},\"arguments\":{{{arguments}}}}}", json!(run.adapter.introspect));
-        probe
-            .refuses(
-                "tools/call",
-                &params,
-                &format!("arguments: {{{arguments}}}"),
-            "reject JSON objects with duplicate names: the validation and the operation could read different \
-             values",
-            )
-            .await;
-    }
-    probe.close().await;
+    send_all(run, "robustness.duplicate_keys", cases).await;
+}
+
+pub(super) async fn cancelled_request(run: &Run, cases: &Cases) {
+    send_all(run, "robustness.cancelled_request", cases).await;
 }
 
 pub(super) async fn request_ids(run: &Run, cases: &Cases) {
@@ -128,24 +73,6 @@ pub(super) async fn request_ids(run: &Run, cases: &Cases) {
                 "return the id as the unchanged JSON value",
             )
         });
-    }
-    probe.close().await;
-}
-
-pub(super) async fn cancelled_request(run: &Run, cases: &Cases) {
-    let mut probe = Probe::new(run, cases);
-    let Some(connection) = probe.connection().await else { return };
-    let before = connection.next_id();
-    for request in [json!(before), json!("conformance"), json!(1), json!(null)] {
-        let Some(connection) = probe.connection().await else { return };
-        let params = json!({ "requestId": request, "reason": "over" });
-        let _ = connection.notify("notifications/cancelled", params).await;
-        probe
-            .survives(
-                &format!("notifications/cancelled for the request {request}"),
-                "ignore cancellations of requests that are not in progress",
-            )
-            .await;
     }
     probe.close().await;
 }

@@ -83,7 +83,7 @@ impl<'a> Probe<'a> {
         };
         self.cases.expect(is_refused, || Finding {
             sent: json!(shortened(&message)),
-            ..Finding::shown(what, reply_value(&answer), "a failure or an error", mend)
+            ..Finding::shown(shortened(what), reply_value(&answer), "a failure or an error", mend)
         });
         if matches!(answer, Answer::NoResponse(NoResponse::TimedOut(_))) {
             self.connection = None;

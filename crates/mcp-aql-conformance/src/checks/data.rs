@@ -1,0 +1,257 @@
+//! Cases that are data: calls in `cases/calls.json` and messages in `cases/messages.json`, which other runners can
+//! read as well. `cases/README.md` describes the files.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use futures_util::future::join_all;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::call::{Exchange, Reply};
+use crate::cases::{Cases, Finding};
+use crate::forms;
+use crate::run::Run;
+
+/// The length of the name that replaces `${long_name}`, in bytes.
+const LONG_NAME_BYTES: usize = 2_000;
+
+static CALLS: LazyLock<Vec<CallCase>> =
+    LazyLock::new(|| read(include_str!("../../cases/calls.json")).unwrap_or_default());
+static MESSAGES: LazyLock<Vec<MessageCase>> =
+    LazyLock::new(|| read(include_str!("../../cases/messages.json")).unwrap_or_default());
+
+/// A file of cases.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseFile<T> {
+    #[cfg_attr(not(test), expect(dead_code, reason = "it is for other readers of the files"))]
+    version: u32,
+    checks: Vec<T>,
+}
+
+fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<Vec<T>, serde_json::Error> {
+    Ok(serde_json::from_str::<CaseFile<T>>(text)?.checks)
+}
+
+/// Calls of a tool and the reply that each must get.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CallCase {
+    check: String,
+    tools: Tools,
+    arguments: Vec<Value>,
+    expect: Expectation,
+    expected: String,
+    fix: String,
+}
+
+/// The tools that receive a call.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Tools {
+    /// Every endpoint tool.
+    Each,
+    /// The tool that answers `introspect`.
+    Introspect,
+}
+
+/// The reply that a call must get. All members must hold.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expectation {
+    outcome: Outcome,
+    /// The code of the failure.
+    code: Option<String>,
+    /// A part of the message of the failure.
+    message: Option<String>,
+    /// Values in `data`, by JSON pointer.
+    #[serde(default)]
+    data: BTreeMap<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Outcome {
+    /// `{"success": true, …}`.
+    Success,
+    /// `{"success": false, "error": …}`.
+    Failure,
+    /// A failure whose error has `code` and `message` only.
+    BareFailure,
+    /// A failure, a tool result with `isError`, or a JSON-RPC error: an MCP library may reject requests that
+    /// violate the tool's schema.
+    Refusal,
+}
+
+impl Expectation {
+    fn holds(&self, run: &Run, exchange: &Exchange) -> bool {
+        let is_as_expected = match self.outcome {
+            Outcome::Success => exchange.succeeded(),
+            Outcome::Failure => exchange.failure().is_some(),
+            Outcome::BareFailure => {
+                exchange.body().is_some_and(|body| forms::BARE_FAILURE.fits(body))
+            }
+            Outcome::Refusal => is_refused(exchange),
+        };
+        let message = exchange.failure().map_or("", |failure| failure.message);
+        is_as_expected
+            && self.code.as_deref().is_none_or(|code| exchange.code() == Some(code))
+            && self.message.as_ref().is_none_or(|part| message.contains(&filled(part, run)))
+            && self.data.iter().all(|(pointer, value)| {
+                exchange.data().and_then(|data| data.pointer(pointer)) == Some(value)
+            })
+    }
+}
+
+/// Whether a call was rejected in any form.
+fn is_refused(exchange: &Exchange) -> bool {
+    match &exchange.reply {
+        Reply::Result { raw, .. } => {
+            exchange.failure().is_some() || raw.get("isError") == Some(&Value::Bool(true))
+        }
+        Reply::Protocol { .. } => true,
+        Reply::NoResponse(_) => false,
+    }
+}
+
+/// Replaces the placeholders in a text of a call.
+fn filled(text: &str, run: &Run) -> String {
+    text.replace("${absent_operation}", &run.absent_operation())
+        .replace("${long_name}", &"a".repeat(LONG_NAME_BYTES))
+}
+
+/// Replaces the placeholders in the arguments of a call.
+fn fill(value: &mut Value, run: &Run) {
+    match value {
+        Value::String(text) => *text = filled(text, run),
+        Value::Array(items) => items.iter_mut().for_each(|item| fill(item, run)),
+        Value::Object(members) => members.values_mut().for_each(|member| fill(member, run)),
+        _ => {}
+    }
+}
+
+/// Makes the calls of a check and compares the replies.
+pub(super) async fn calls(run: &Run, check: &str, cases: &Cases) {
+    for case in CALLS.iter().filter(|case| case.check == check) {
+        let tools: Vec<&str> = match case.tools {
+            Tools::Each => run.adapter.endpoints.iter().map(|tool| tool.name.as_str()).collect(),
+            Tools::Introspect => vec![&run.adapter.introspect],
+        };
+        let calls = case.arguments.iter().flat_map(|arguments| {
+            let mut arguments = arguments.clone();
+            fill(&mut arguments, run);
+            tools.iter().map(move |tool| (*tool, arguments.clone()))
+        });
+        join_all(calls.map(|(tool, arguments)| async move {
+            let Some(exchange) = run.refused(tool, arguments, cases).await else { return };
+            cases.expect(case.expect.holds(run, &exchange), || {
+                Finding::of(&exchange, tool, filled(&case.expected, run), &*case.fix)
+            });
+        }))
+        .await;
+    }
+}
+
+/// Messages, each of which must not end the adapter. If there is a `method`, they are requests that must be
+/// rejected.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MessageCase {
+    check: String,
+    /// Whole messages.
+    #[serde(default)]
+    pub(super) lines: Vec<String>,
+    /// The method of the requests.
+    pub(super) method: Option<String>,
+    /// The parameters of each request as JSON text, which may have duplicate names.
+    #[serde(default)]
+    pub(super) params: Vec<String>,
+    pub(super) fix: String,
+}
+
+/// The messages of a check.
+pub(super) fn messages(check: &str) -> impl Iterator<Item = &'static MessageCase> {
+    MESSAGES.iter().filter(move |case| case.check == check)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::{Map, json};
+
+    use super::*;
+    use crate::checks::{self, errors};
+    use crate::forms::Form;
+
+    /// Compares a file of `cases` with what the runner uses. With `UPDATE=1` in the environment, writes it.
+    fn compare(name: &str, current: &Value) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(name);
+        let text = format!("{}\n", serde_json::to_string_pretty(current).expect("it is JSON"));
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(&path, &text).expect("the folder exists");
+        }
+        let written = std::fs::read_to_string(&path).expect("the file exists");
+        assert!(written == text, "`cases/{name}` is outdated: run this test with UPDATE=1");
+    }
+
+    #[test]
+    fn the_published_table_has_every_check() {
+        let checks = checks::all().map(|check| {
+            json!({
+                "id": check.id,
+                "title": check.title,
+                "requirements": check.requirements,
+                "keyword": check.keyword.as_str(),
+                "level": check.level,
+            })
+        });
+        compare("checks.json", &json!({ "version": 1, "checks": checks.collect::<Vec<_>>() }));
+    }
+
+    #[test]
+    fn the_published_forms_are_those_of_the_checks() {
+        let types = ["enum", "object", "scalar", "union"].map(|kind| {
+            (format!("type_{kind}"), forms::type_details(kind).map_or(Value::Null, Form::schema))
+        });
+        let details =
+            errors::DETAILS.iter().map(|(code, form)| (format!("details_{code}"), form.schema()));
+        let named = [
+            ("listed_operation", forms::LISTED_OPERATION),
+            ("protocol", forms::PROTOCOL),
+            ("operation", forms::OPERATION),
+            ("parameter", forms::PARAMETER),
+            ("listed_type", forms::TYPE_INFO),
+            ("computed_fields", forms::COMPUTED_FIELDS),
+            ("aggregation_support", forms::AGGREGATION_SUPPORT),
+            ("relationship_capabilities", forms::RELATIONSHIP_CAPABILITIES),
+            ("lifecycle", forms::LIFECYCLE),
+            ("error", forms::ERROR),
+            ("bare_failure", forms::BARE_FAILURE),
+        ];
+        let named = named.map(|(name, form)| (name.to_owned(), form.schema()));
+        let all: Map<_, _> = named.into_iter().chain(types).chain(details).collect();
+        compare(
+            "forms.json",
+            &json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": all }),
+        );
+    }
+
+    #[test]
+    fn the_files_are_valid_and_name_checks() {
+        let calls: CaseFile<CallCase> =
+            serde_json::from_str(include_str!("../../cases/calls.json")).expect("calls.json");
+        let messages: CaseFile<MessageCase> =
+            serde_json::from_str(include_str!("../../cases/messages.json")).expect("messages.json");
+        assert_eq!((calls.version, messages.version), (1, 1));
+        let named = calls.checks.iter().map(|case| &case.check);
+        for check in named.chain(messages.checks.iter().map(|case| &case.check)) {
+            assert!(checks::all().any(|known| known.id == check), "{check} is not a check");
+        }
+        for case in messages.checks {
+            assert_ne!(case.lines.is_empty(), case.params.is_empty(), "{}", case.check);
+            assert_eq!(case.method.is_some(), case.lines.is_empty(), "{}", case.check);
+        }
+    }
+}
