@@ -171,6 +171,13 @@ pub(crate) enum Skip {
     LeftOut(String),
     /// The adapter stopped answering, or the time limit was reached.
     CutShort(String),
+    /// The case could not be judged because of a finding of another check.
+    Blocked {
+        /// The id of the check with the finding.
+        by: &'static str,
+        /// What could not be read.
+        why: String,
+    },
 }
 
 impl Skip {
@@ -190,6 +197,7 @@ impl Skip {
             | Self::NotOurs(text)
             | Self::LeftOut(text)
             | Self::CutShort(text)
+            | Self::Blocked { why: text, .. }
             | Self::Unsafe(text) => Some(text),
         }
     }
@@ -212,6 +220,7 @@ impl Skip {
             ),
             Self::LeftOut(why) => format!("excluded by the configuration: {why}"),
             Self::CutShort(why) => format!("cut short: {why}"),
+            Self::Blocked { by, why } => format!("blocked by {by}: {why}"),
         }
     }
 }
@@ -285,6 +294,11 @@ impl Cases {
             }
         }
         *inner.skipped.entry(why).or_default() += 1;
+    }
+
+    /// Counts a case that could not be judged because of a finding of another check.
+    pub(crate) fn block(&self, by: &'static str, why: impl Into<String>) {
+        self.skip(Skip::Blocked { by, why: why.into() });
     }
 
     /// Counts a case that was skipped because the runner has nothing to test it with.

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::Tamper;
 use crate::faults::{asks_for, calls, entry, succeeds};
+use crate::proxy::{Proxy, Wire};
 
 /// One variant.
 #[derive(Debug)]
@@ -45,8 +46,26 @@ fn filters_by_a_list(arguments: &Value) -> bool {
     })
 }
 
+/// Answers lines that its parser rejects with an error whose id is null.
+struct Anonymous;
+
+impl Proxy for Anonymous {
+    fn nonsense(&mut self, _line: &[u8], wire: &mut Wire) {
+        wire.to_client(&json!({
+            "jsonrpc": "2.0",
+            "id": null,
+            "error": { "code": -32700, "message": "Parse error" },
+        }));
+    }
+}
+
 /// All variants.
 pub const VARIANTS: &[Variant] = &[
+    Variant {
+        name: "unreadable-requests-get-an-error-without-an-id",
+        check: "wire.unreadable_requests",
+        tamper: Tamper::Proxy(|| Box::new(Anonymous)),
+    },
     Variant {
         // Their descriptions say so.
         name: "texts-are-trimmed",

@@ -103,7 +103,7 @@ fn is_partial(check: &Check, adapter: Option<&Adapter>, why: &Skip) -> bool {
             let operation = adapter.and_then(|adapter| adapter.operation(operation));
             operation.is_none_or(|operation| operation.required().next().is_some())
         }
-        Skip::NoFixture(_) => true,
+        Skip::NoFixture(_) | Skip::Blocked { .. } => true,
     }
 }
 

@@ -4,6 +4,7 @@ mod calls;
 mod connection;
 mod observations;
 mod protection;
+mod unreadable;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -16,6 +17,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use self::calls::without_tool;
 use self::connection::{Health, at_once};
+use self::unreadable::UnreadableRequests;
 use crate::adapter::{Adapter, Operation};
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
@@ -72,6 +74,8 @@ pub(crate) struct Run {
     planted: Mutex<BTreeSet<String>>,
     /// The resources and the items that the run created.
     resources: Resources,
+    /// The requests that the adapter may be unable to read.
+    unreadable: Mutex<UnreadableRequests>,
     /// The checks that examine every call.
     every: Vec<(ExchangeCheck, Arc<Cases>)>,
 }
@@ -125,6 +129,7 @@ impl Run {
             let_run: Mutex::default(),
             planted: Mutex::default(),
             resources,
+            unreadable: Mutex::default(),
             every,
         }
     }
