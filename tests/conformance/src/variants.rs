@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::Tamper;
 use crate::faults::{asks_for, calls, entry, succeeds};
-use crate::proxy::{Proxy, Wire};
+use crate::proxy::{Proxy, Shared, Wire};
 
 /// One variant.
 #[derive(Debug)]
@@ -44,6 +44,52 @@ fn filters_by_a_list(arguments: &Value) -> bool {
     filter.is_some_and(|filter| {
         filter.iter().any(|(key, condition)| key != "or" && key != "and" && condition.is_array())
     })
+}
+
+/// A garden that accepts a number of calls in each second, and rejects the others.
+pub static RATE_LIMITED: Tamper = Tamper::Shared(|shared| Box::new(RateLimited(shared)));
+
+/// The number of calls that `RATE_LIMITED` accepts in each second.
+const CALLS_PER_SECOND: u64 = 60;
+
+/// Counts the calls of each second in the shared state, for all connections together.
+struct RateLimited(Shared);
+
+impl Proxy for RateLimited {
+    fn request(&mut self, message: Value, wire: &mut Wire) {
+        if message["method"] != "tools/call" {
+            return wire.pass();
+        }
+        let now = chrono::Utc::now();
+        let second = now.timestamp();
+        let mut state = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_same = state.get("second").is_some_and(|before| *before == second);
+        let calls = if is_same { state["calls"].as_u64().unwrap_or_default() } else { 0 };
+        if calls < CALLS_PER_SECOND {
+            *state = json!({ "second": second, "calls": calls + 1 });
+            return wire.pass();
+        }
+        let rest = 1.0 - f64::from(now.timestamp_subsec_millis()) / 1_000.0;
+        let body = json!({ "success": false, "error": {
+            "code": "RATE_LIMIT_EXCEEDED",
+            "message": "API rate limit exceeded",
+            "details": {
+                "limit": CALLS_PER_SECOND,
+                "remaining": 0,
+                "window": "1s",
+                "resets_at": now.to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
+                "retry_after_seconds": rest,
+            },
+        } });
+        wire.to_client(&json!({
+            "jsonrpc": "2.0",
+            "id": message["id"],
+            "result": {
+                "content": [{ "type": "text", "text": body.to_string() }],
+                "isError": false,
+            },
+        }));
+    }
 }
 
 /// Answers lines that its parser rejects with an error whose id is null.

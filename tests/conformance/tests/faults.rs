@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcp_aql_conformance::{
     File, MemoryTarget, Report, Runner, Settings, TimeLimits, Verdict, checks,
 };
-use mcp_aql_conformance_tests::variants::VARIANTS;
+use mcp_aql_conformance_tests::variants::{RATE_LIMITED, VARIANTS};
 use mcp_aql_conformance_tests::{Fault, Faulty, Tamper, faults, found};
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -190,6 +190,18 @@ async fn right_variants_have_no_fault() {
         }
     }
     assert!(problems.is_empty(), "\n{}", problems.join("\n\n"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rate_limit_is_no_finding_and_does_not_lower_the_level() {
+    // REQ-RATE-02, REQ-CNF-01
+    let report = Runner::new(target(Some(&RATE_LIMITED)).as_it_is(), impatient()).run().await;
+    let found = found(&report);
+    assert!(found.keys().all(|id| id.starts_with("modes.")), "{}", list(&found));
+    assert_eq!(report.conformance_level, 1, "{:#?}", report.obstacles);
+    let is_limited =
+        report.checks().any(|check| check.id == "quotas.exceeded_form" && check.passed > 0);
+    assert!(is_limited, "no call was rejected");
 }
 
 /// The number of calls of a tool without a name that `WITHOUT_DETAILS` has seen.

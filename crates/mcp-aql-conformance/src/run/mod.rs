@@ -3,6 +3,7 @@
 mod calls;
 mod connection;
 mod observations;
+mod pace;
 mod protection;
 mod unreadable;
 
@@ -17,6 +18,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use self::calls::without_tool;
 use self::connection::{Health, at_once};
+use self::pace::Pacer;
 use self::unreadable::UnreadableRequests;
 use crate::adapter::{Adapter, Operation};
 use crate::call::Exchange;
@@ -50,6 +52,8 @@ pub(crate) struct Run {
     tap: Arc<Tap>,
     connection: tokio::sync::RwLock<Arc<Connection>>,
     room: Semaphore,
+    /// The pace of calls to an adapter that limits their rate.
+    pacer: Pacer,
     /// Limits requests of several megabytes to one at a time.
     heavy: Semaphore,
     /// The memory limit of all walks through collections, in KiB.
@@ -116,6 +120,7 @@ impl Run {
             tap,
             connection: tokio::sync::RwLock::new(Arc::new(connection)),
             room: Semaphore::new(at_once),
+            pacer: Pacer::default(),
             heavy: Semaphore::new(1),
             room_for_walks: Semaphore::new(MAX_WALK_KIB),
             until,
