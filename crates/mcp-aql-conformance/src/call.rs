@@ -197,6 +197,14 @@ impl Exchange {
         self.code().filter(|code| code.starts_with("RATE_LIMIT_"))
     }
 
+    /// The time after which a rate-limited call may be repeated, if the reply states it.
+    pub(crate) fn retry_pause(&self) -> Option<Duration> {
+        let failure = self.failure().filter(|_| self.rate_limit_code().is_some())?;
+        let seconds = failure.details.get("retry_after_seconds").and_then(Value::as_f64)?;
+        let pause = Duration::try_from_secs_f64(seconds).ok()?;
+        Some(pause.max(MIN_RETRY_WAIT))
+    }
+
     /// The reason for a missing reply, if the connection returned none.
     pub(crate) fn no_response(&self) -> Option<&NoResponse> {
         match &self.reply {
@@ -251,13 +259,7 @@ impl RateLimitWait {
         exchange: &Exchange,
         until: Option<Instant>,
     ) -> bool {
-        let Some(failure) = exchange.failure().filter(|_| exchange.rate_limit_code().is_some())
-        else {
-            return false;
-        };
-        let seconds = failure.details.get("retry_after_seconds").and_then(Value::as_f64);
-        let pause = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let Some(pause) = pause.map(|pause| pause.max(MIN_RETRY_WAIT)) else { return false };
+        let Some(pause) = exchange.retry_pause() else { return false };
         self.waited = self.waited.saturating_add(pause);
         if self.waited > MAX_RETRY_WAIT
             || until.is_some_and(|until| Instant::now() + pause >= until)

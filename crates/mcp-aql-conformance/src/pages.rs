@@ -313,6 +313,37 @@ fn says_more(data: &Value, shown: usize) -> bool {
     })
 }
 
+/// Whether an operation returns all items if it is called without parameters, page by page if it has cursors.
+pub(crate) fn reads_all(operation: &Operation) -> bool {
+    let is_page = |parameter: &Parameter| {
+        let name = parameter.name.as_str();
+        PAGES.contains(&name) || ["limit", "offset"].contains(&name)
+    };
+    operation.required().next().is_none()
+        && !is_choosy(operation)
+        && (is_paged(operation) || !operation.parameters.iter().any(is_page))
+}
+
+/// Reads all items of such an operation. Skips the case if the result states that there are more.
+pub(crate) async fn all_stored<'r>(
+    run: &'r Run,
+    operation: &Operation,
+    cases: &Cases,
+) -> Option<Items<'r>> {
+    if !is_paged(operation) {
+        let exchange = run.call(operation, Map::new(), cases).await?;
+        let shown = exchange.data().and_then(items).map_or(0, |items| items.len());
+        if exchange.data().is_some_and(|data| says_more(data, shown)) {
+            cases.skip_without(format!(
+                "`{}` returns one of several pages: document `first` and `after`",
+                operation.name
+            ));
+            return None;
+        }
+    }
+    all(run, operation, Map::new(), cases).await
+}
+
 /// Reads all items, and returns whether they were all.
 pub(crate) async fn shows_all(run: &Run, operation: &Operation, cases: &Cases) -> bool {
     let is_choosy = is_choosy(operation);

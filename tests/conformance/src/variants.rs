@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::Tamper;
-use crate::faults::{arguments_of, calls, entry, succeeds};
+use crate::faults::{asks_for, calls, entry, succeeds};
+use crate::proxy::{Proxy, Shared, Wire};
 
 /// One variant.
 #[derive(Debug)]
@@ -27,6 +28,16 @@ fn each_bed(body: &mut Value, change: impl Fn(&mut Value)) {
     }
 }
 
+/// Adds a sentence to the description of a parameter of `create_bed`.
+fn describe(arguments: &Value, body: &mut Value, name: &str, sentence: &str) {
+    if asks_for(arguments, "create_bed")
+        && let Some(parameter) = entry(body.pointer_mut("/data/operation/parameters"), name)
+    {
+        let description = parameter["description"].as_str().unwrap_or_default();
+        parameter["description"] = json!(format!("{description} {sentence}"));
+    }
+}
+
 /// Whether a filter has a list as the value of a key.
 fn filters_by_a_list(arguments: &Value) -> bool {
     let filter = arguments.pointer("/params/filter").and_then(Value::as_object);
@@ -35,30 +46,96 @@ fn filters_by_a_list(arguments: &Value) -> bool {
     })
 }
 
+/// A garden that accepts a number of calls in each second, and rejects the others.
+pub static RATE_LIMITED: Tamper = Tamper::Shared(|shared| Box::new(RateLimited(shared)));
+
+/// The number of calls that `RATE_LIMITED` accepts in each second.
+const CALLS_PER_SECOND: u64 = 60;
+
+/// Counts the calls of each second in the shared state, for all connections together.
+struct RateLimited(Shared);
+
+impl Proxy for RateLimited {
+    fn request(&mut self, message: Value, wire: &mut Wire) {
+        if message["method"] != "tools/call" {
+            return wire.pass();
+        }
+        let now = chrono::Utc::now();
+        let second = now.timestamp();
+        let mut state = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_same = state.get("second").is_some_and(|before| *before == second);
+        let calls = if is_same { state["calls"].as_u64().unwrap_or_default() } else { 0 };
+        if calls < CALLS_PER_SECOND {
+            *state = json!({ "second": second, "calls": calls + 1 });
+            return wire.pass();
+        }
+        let rest = 1.0 - f64::from(now.timestamp_subsec_millis()) / 1_000.0;
+        let body = json!({ "success": false, "error": {
+            "code": "RATE_LIMIT_EXCEEDED",
+            "message": "API rate limit exceeded",
+            "details": {
+                "limit": CALLS_PER_SECOND,
+                "remaining": 0,
+                "window": "1s",
+                "resets_at": now.to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
+                "retry_after_seconds": rest,
+            },
+        } });
+        wire.to_client(&json!({
+            "jsonrpc": "2.0",
+            "id": message["id"],
+            "result": {
+                "content": [{ "type": "text", "text": body.to_string() }],
+                "isError": false,
+            },
+        }));
+    }
+}
+
+/// Answers lines that its parser rejects with an error whose id is null.
+struct Anonymous;
+
+impl Proxy for Anonymous {
+    fn nonsense(&mut self, _line: &[u8], wire: &mut Wire) {
+        wire.to_client(&json!({
+            "jsonrpc": "2.0",
+            "id": null,
+            "error": { "code": -32700, "message": "Parse error" },
+        }));
+    }
+}
+
 /// All variants.
 pub const VARIANTS: &[Variant] = &[
     Variant {
-        name: "texts-are-trimmed",
-        check: "creates.values_kept",
-        tamper: Tamper::Request(|message| {
-            let Some(arguments) = arguments_of(message) else { return };
-            let mut place = match arguments["operation"].as_str() {
-                Some("create_bed") => arguments.get_mut("params"),
-                Some("update_bed") => arguments.pointer_mut("/params/input"),
-                _ => None,
-            };
-            for name in ["name", "note"] {
-                if let Some(Value::String(text)) = place.as_mut().and_then(|it| it.get_mut(name)) {
-                    *text = text.trim().to_owned();
-                }
-            }
-        }),
+        name: "unreadable-requests-get-an-error-without-an-id",
+        check: "wire.unreadable_requests",
+        tamper: Tamper::Proxy(|| Box::new(Anonymous)),
     },
     Variant {
-        // Each result orders the set differently.
+        // Their descriptions say so.
+        name: "texts-are-trimmed",
+        check: "creates.values_kept",
+        tamper: Tamper::Both(
+            |options| {
+                options.store = |bed| {
+                    bed.name = bed.name.trim().to_owned();
+                    bed.note = bed.note.as_ref().map(|note| note.trim().to_owned());
+                };
+            },
+            |arguments, body| {
+                for name in ["name", "note"] {
+                    describe(arguments, body, name, "Leading and trailing spaces are removed.");
+                }
+            },
+        ),
+    },
+    Variant {
+        // Each result orders the set differently, and the description says so.
         name: "tags-are-a-set",
         check: "creates.values_kept",
         tamper: Tamper::Body(|arguments, body| {
+            describe(arguments, body, "tags", "A set: in any order, without duplicates.");
             each_bed(body, |bed| {
                 if let Some(Value::Array(tags)) = bed.get_mut("tags") {
                     tags.sort_by_key(Value::to_string);

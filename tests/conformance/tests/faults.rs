@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcp_aql_conformance::{
     File, MemoryTarget, Report, Runner, Settings, TimeLimits, Verdict, checks,
 };
-use mcp_aql_conformance_tests::variants::VARIANTS;
+use mcp_aql_conformance_tests::variants::{RATE_LIMITED, VARIANTS};
 use mcp_aql_conformance_tests::{Fault, Faulty, Tamper, faults, found};
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -43,13 +43,14 @@ fn impatient() -> Settings {
 }
 
 /// Checks to which something comes only with the calls of all others.
-const SEEN_IN_PASSING: [&str; 6] = [
+const SEEN_IN_PASSING: [&str; 7] = [
     "errors.details",
     "errors.quoted",
     "errors.template",
     "lifecycle.stated",
     "quotas.exceeded_form",
     "wire.stays_open",
+    "wire.unreadable_requests",
 ];
 
 /// Checks that compare every answer with what introspection says of it, and so find many faults beside the
@@ -134,6 +135,40 @@ fn problem(fault: &Fault, report: &Report, usual: &BTreeMap<String, String>) -> 
     })
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn faults_of_stored_data_keep_the_level_low() {
+    // REQ-CNF-01, REQ-CNF-02, REQ-CNF-04, REQ-CNF-13
+    let wanted = std::env::var("FAULT").ok();
+    let mut problems = Vec::new();
+    for (name, highest) in faults::HIGHEST_LEVELS {
+        if wanted.as_ref().is_some_and(|wanted| !wanted.split(',').any(|it| name.contains(it))) {
+            continue;
+        }
+        let fault = faults::named(name).expect("it is one of the faults");
+        let report = Runner::new(target(Some(&fault.tamper)), impatient()).run().await;
+        let check = report.checks().find(|check| check.id == fault.check).expect("it is there");
+        if check.verdict != Verdict::Fail || report.conformance_level > *highest {
+            let level = report.conformance_level;
+            problems.push(format!("{name}: level {level}, {} is {:?}", check.id, check.verdict));
+        }
+        assert_eq!(report.modes.len(), 2, "{name}: {:?}", report.obstacles);
+    }
+    assert!(problems.is_empty(), "\n{}", problems.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn level_2_without_batches_and_field_selection_has_warnings() {
+    // REQ-CNF-02
+    for name in ["no-batches", "no-field-selection"] {
+        let fault = faults::named(name).expect("it is one of the faults");
+        let report = Runner::new(target(Some(&fault.tamper)), impatient()).run().await;
+        let found = found(&report);
+        assert_eq!(found.keys().collect::<Vec<_>>(), [fault.check], "{name}: {}", list(&found));
+        assert_eq!(report.conformance_level, 2, "{name}: {:?}", report.obstacles);
+        assert_eq!(report.exit_code(), 2, "{name}");
+    }
+}
+
 fn list(found: &BTreeMap<String, String>) -> String {
     found.iter().map(|(id, first)| format!("  {id}: {first}")).collect::<Vec<_>>().join("\n")
 }
@@ -155,6 +190,18 @@ async fn right_variants_have_no_fault() {
         }
     }
     assert!(problems.is_empty(), "\n{}", problems.join("\n\n"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rate_limit_is_no_finding_and_does_not_lower_the_level() {
+    // REQ-RATE-02, REQ-CNF-01
+    let report = Runner::new(target(Some(&RATE_LIMITED)).as_it_is(), impatient()).run().await;
+    let found = found(&report);
+    assert!(found.keys().all(|id| id.starts_with("modes.")), "{}", list(&found));
+    assert_eq!(report.conformance_level, 1, "{:#?}", report.obstacles);
+    let is_limited =
+        report.checks().any(|check| check.id == "quotas.exceeded_form" && check.passed > 0);
+    assert!(is_limited, "no call was rejected");
 }
 
 /// The number of calls of a tool without a name that `WITHOUT_DETAILS` has seen.
@@ -183,6 +230,49 @@ async fn an_operation_without_details_is_not_called() {
     assert_eq!(verdict("routing.case_sensitive"), Some(Verdict::Pass));
     assert_eq!(verdict("introspection.details_form"), Some(Verdict::Fail));
     assert_eq!(NAMELESS_CALLS.load(Ordering::Relaxed), 0);
+}
+
+/// A garden whose list of operations calls each name `element_name`.
+static OTHER_LIST: Tamper = Tamper::Body(|arguments, body| {
+    let is_list = arguments["operation"] == "introspect" && arguments["params"]["name"].is_null();
+    if let Some(Value::Array(entries)) = body.pointer_mut("/data/operations").filter(|_| is_list) {
+        for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+            let name = entry.remove("name");
+            entry.extend(name.map(|name| ("element_name".to_owned(), name)));
+        }
+    }
+});
+
+/// A garden whose details of CREATE operations name no tool.
+static WITHOUT_TOOLS: Tamper = Tamper::Body(|arguments, body| {
+    if arguments["operation"] == "introspect"
+        && let Some(Value::Object(details)) = body.pointer_mut("/data/operation")
+        && details.get("semantic_category").is_some_and(|category| category == "CREATE")
+    {
+        details.remove("mcpTool");
+    }
+});
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_read_is_no_finding_of_other_checks() {
+    // REQ-MCP-02, REQ-INT-24
+    for (tamper, ids) in [
+        (
+            &OTHER_LIST,
+            ["introspection.introspect_listed", "tools.empty_families", "tools.description_parts"]
+                .as_slice(),
+        ),
+        (&WITHOUT_TOOLS, ["tools.empty_families"].as_slice()),
+    ] {
+        let settings = ["introspection", "tools"].into_iter().fold(impatient(), Settings::category);
+        let report = Runner::new(target(Some(tamper)).as_it_is(), settings).run().await;
+        assert!(report.checks().any(|check| check.verdict == Verdict::Fail), "{report:?}");
+        for id in ids {
+            let check = report.checks().find(|check| check.id == *id).expect("it is there");
+            let is_finding = matches!(check.verdict, Verdict::Fail | Verdict::Warn);
+            assert!(!is_finding && check.verdict != Verdict::Pass, "{check:?}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -22,8 +22,8 @@ mod program;
 /// The number of mutants that are tested at the same time.
 const AT_ONCE: usize = 3;
 
-/// The share of mutants that must be caught, in percent.
-const MIN_CAUGHT_PERCENT: usize = 97;
+/// The share of mutants that must be caught, in thousandths: 119 of 122.
+const MIN_CAUGHT_PER_MILLE: usize = 975;
 
 /// The number of mutants that there must be.
 const MIN_MUTANTS: usize = 120;
@@ -161,9 +161,9 @@ async fn a_run_catches_nearly_every_mutant() {
     }
     missed.sort();
     let caught = count - missed.len();
-    eprintln!("{caught} of {count} mutants caught");
+    eprintln!("{caught} of {count} mutants caught; missed:\n{}", missed.join("\n"));
     assert!(
-        caught * 100 >= count * MIN_CAUGHT_PERCENT,
+        caught * 1_000 >= count * MIN_CAUGHT_PER_MILLE,
         "{caught} of {count} mutants caught; missed:\n{}",
         missed.join("\n")
     );

@@ -27,7 +27,8 @@ pub(super) const CHECKS: &[Check] = checks![
         "Progress notifications reach only the session that requested them";
 ];
 
-/// The maximum number of operations that are tried to find one that requires confirmation.
+/// The maximum number of operations that are tried with identifiers of missing items. The search for operations
+/// that require confirmation, which other checks share, tries all of them with items of the run.
 const MAX_TRIED_OPERATIONS: usize = 8;
 
 /// The maximum number of waits for progress, and their duration.
@@ -114,9 +115,8 @@ async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Opti
         .flat_map(|category| run.adapter.of(*category))
         .filter(|operation| operation.is_exercised)
         .filter(|operation| operation.required().any(|parameter| is_identifier(&parameter.name)));
-    let named: Vec<_> = named.collect();
     let mut skipped = None;
-    for operation in named.iter().copied().take(MAX_TRIED_OPERATIONS) {
+    for operation in named.take(MAX_TRIED_OPERATIONS) {
         let params =
             match run.forbids(operation).map_or_else(|| run.with_missing_ids(operation), Err) {
                 Ok(params) => params,
@@ -138,20 +138,19 @@ async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Opti
             return Some(GatedCall { operation, params, token });
         }
     }
-    match skipped {
-        Some(why) => cases.skip(why),
-        None if named.len() <= MAX_TRIED_OPERATIONS => {
-            let asked = super::confirmation::ask(run, cases).await?;
-            let (operation, params) = (asked.operation, asked.params);
-            let call = arguments(&operation.name, params.clone());
-            let exchange = run.send_on(connection, &operation.tool, call).await;
-            if let Some(token) = token_in(&exchange) {
-                return Some(GatedCall { operation, params, token });
-            }
-            super::confirmation::none(run, cases).await;
-        }
-        None => cases.skip_without("an operation on single items that requires confirmation"),
+    // Without a permission or a reply, the search would not find more.
+    if let Some(why @ (Skip::NotAllowed(_) | Skip::LeftOut(_) | Skip::CutShort(_))) = skipped {
+        cases.skip(why);
+        return None;
     }
+    let asked = super::confirmation::ask(run, cases).await?;
+    let (operation, params) = (asked.operation, asked.params);
+    let call = arguments(&operation.name, params.clone());
+    let exchange = run.send_on(connection, &operation.tool, call).await;
+    if let Some(token) = token_in(&exchange) {
+        return Some(GatedCall { operation, params, token });
+    }
+    super::confirmation::none(run, cases).await;
     None
 }
 

@@ -17,6 +17,8 @@ pub(super) const CHECKS: &[Check] = checks![
         "Every response belongs to a pending request";
     Must 1 "wire.answers" => Every(answers), ["REQ-RSP-01", "REQ-RQ-08"],
         "Every call gets a reply within the time limit";
+    Must 1 "wire.unreadable_requests" => Seen(unreadable_requests), ["REQ-ENC-01", "REQ-RQ-08"],
+        "A request that the adapter cannot read gets an error";
     Must 1 "wire.stays_open" => Seen(stays_open), ["REQ-RQ-08"],
         "No request ends the connection or the adapter";
     Must 1 "wire.one_text_item" => Every(one_text_item), ["REQ-MCP-09"],
@@ -84,6 +86,38 @@ fn answers(run: &Run, exchange: &Exchange, cases: &Cases) {
              `request_seconds`",
         )
     });
+}
+
+/// The reason for cases that depend on the reply to an unreadable request.
+pub(super) const NO_REPLY: &str = "the adapter does not answer requests that it cannot read";
+
+/// The id of the check that reports all requests without a reply that the adapter may be unable to read.
+pub(super) const UNREADABLE: &str = "wire.unreadable_requests";
+
+/// JSON-RPC 2.0 requires a response to every request, also if the request cannot be parsed; REQ-ENC-01 names the
+/// failure. The silence has one cause, so it is one finding.
+fn unreadable_requests(run: &Run, cases: &Cases) {
+    let requests = run.unreadable();
+    for _ in 0..requests.answered {
+        cases.pass();
+    }
+    if requests.answered == 0 && requests.silent.is_empty() {
+        return cases
+            .skip_without("a request that cannot be read: the checks that send one did not run");
+    }
+    if requests.silent.is_empty() {
+        return;
+    }
+    cases.fail(Finding::shown(
+        "requests that cannot be read",
+        serde_json::json!({ "without a reply": requests.silent }),
+        "a failure VALIDATION_INVALID_ENCODING or VALIDATION_PAYLOAD_TOO_LARGE, or a JSON-RPC error, whose id is \
+         that of the request, or is null or missing if the id cannot be read",
+        "answer such a request with a JSON-RPC error (-32700), because the client waits for a reply. MCP SDKs \
+         drop a message that their parser rejects, before the code of an adapter sees it: in Python and in \
+         TypeScript, read the lines of standard input yourself, answer the unreadable ones, and pass the \
+         others to the SDK",
+    ));
 }
 
 fn stays_open(run: &Run, cases: &Cases) {

@@ -33,6 +33,11 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// The description of the field.
+    pub(crate) const fn description(&self) -> &'a str {
+        self.description
+    }
+
     /// A valid value other than the current one.
     pub(crate) fn other(self, current: &Value) -> Option<Value> {
         other(self.shape, current)

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::adapter::Operation;
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Skip};
+use crate::category::Category;
 use crate::pages;
 use crate::resources::{RESERVED, Resource, Role};
 use crate::run::{Run, arguments};
@@ -75,6 +76,17 @@ impl Run {
             let mut operations = self.adapter.of(category).map(|operation| operation.name.as_str());
             match operations.find(|name| !RESERVED.contains(name)) {
                 None => cases.not_applicable(format!("no {category} operation acts on items")),
+                // Without items of its own, the run can never test the operation on one.
+                Some(operation)
+                    if !self
+                        .adapter
+                        .of(Category::Create)
+                        .any(|it| !RESERVED.contains(&it.name.as_str())) =>
+                {
+                    cases.not_applicable(format!(
+                        "no CREATE operation creates items that `{operation}` acts on"
+                    ));
+                }
                 Some(operation) => cases.skip_without(format!(
                     "items that the run can create and `{operation}` acts on: name under \
                              [resources.NAME] the operations that create and change or remove one"

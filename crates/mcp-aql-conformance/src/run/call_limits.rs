@@ -193,6 +193,7 @@ impl Run {
 
     /// The time at which the checks must end, so that there is time to remove the run's items.
     pub(crate) fn deadline(&self) -> Instant {
-        self.until.checked_sub(self.removal_time()).unwrap_or(self.until)
+        let end = self.end();
+        end.checked_sub(self.removal_time()).unwrap_or(end)
     }
 }

@@ -1,13 +1,14 @@
 //! The calls that checks make, with the permissions that they need.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 
 use super::Run;
+use super::pace::MAX_CALL_WAIT;
 use crate::adapter::gaps::Gap;
 use crate::adapter::{Operation, tool_parts};
-use crate::call::{Exchange, RateLimitWait, Reply};
+use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Skip};
 use crate::category::Category;
 use crate::nouns::is_identifier;
@@ -182,24 +183,19 @@ impl Run {
         is_aimed && !operation.required().any(|parameter| given(&parameter.name))
     }
 
-    /// Sends a call, and skips the case if the adapter is unresponsive. Waits and retries if the adapter
-    /// limits the rate.
-    async fn answered(&self, tool: &str, mut arguments: Value, cases: &Cases) -> Option<Exchange> {
-        let mut rate_limit = RateLimitWait::default();
-        loop {
-            let exchange = self.send(tool, arguments, None).await;
-            if let Some(lost) = exchange.no_response().filter(|_| !exchange.was_too_long()) {
-                // The check `wire.answers` reports a single missing reply.
-                cases.skip(Skip::CutShort(lost.to_string()));
-                return None;
-            }
-            let Some(too_fast) = Skip::rate_limited(&exchange) else { return Some(exchange) };
-            if !rate_limit.wait_if_limited(&exchange, Some(self.until)).await {
-                cases.skip(too_fast);
-                return None;
-            }
-            arguments = exchange.arguments;
+    /// Sends a call, and skips the case if the adapter is unresponsive or limits the rate for too long.
+    async fn answered(&self, tool: &str, arguments: Value, cases: &Cases) -> Option<Exchange> {
+        let exchange = self.send(tool, arguments, None).await;
+        if let Some(lost) = exchange.no_response().filter(|_| !exchange.was_too_long()) {
+            // The check `wire.answers` reports a single missing reply.
+            cases.skip(Skip::CutShort(lost.to_string()));
+            return None;
         }
+        if let Some(too_fast) = Skip::rate_limited(&exchange) {
+            cases.skip(too_fast);
+            return None;
+        }
+        Some(exchange)
     }
 
     /// Sends a call without permission checks: for `introspect` and harmless calls.
@@ -219,12 +215,34 @@ impl Run {
                 };
             }
         };
-        let begun = self.begun();
-        let concurrent = self.at_once().saturating_sub(self.room.available_permits());
-        let exchange = Exchange::make(&connection, tool, arguments, meta).await;
-        self.call_times.add(begun.0.elapsed(), concurrent);
-        self.note(&exchange, begun);
-        exchange
+        self.paced(&connection, tool, arguments, meta).await
+    }
+
+    /// Makes a call at the pace that the adapter allows, and repeats it after a rejection that states a time. A
+    /// rejected call has not run.
+    async fn paced(
+        &self,
+        connection: &Connection,
+        tool: &str,
+        mut arguments: Value,
+        meta: Option<Value>,
+    ) -> Exchange {
+        let mut waited = Duration::ZERO;
+        loop {
+            self.pacer.turn().await;
+            let begun = self.begun();
+            let concurrent = self.at_once().saturating_sub(self.room.available_permits());
+            let exchange = Exchange::make(connection, tool, arguments, meta.clone()).await;
+            self.call_times.add(begun.0.elapsed(), concurrent);
+            self.note(&exchange, begun);
+            let Some(pause) = exchange.retry_pause() else { return exchange };
+            waited = waited.saturating_add(pause);
+            if waited > MAX_CALL_WAIT || Instant::now() + pause >= self.deadline() {
+                return exchange;
+            }
+            self.pacer.slow_down(pause);
+            arguments = exchange.arguments;
+        }
     }
 
     /// Calls `introspect` of an adapter whose operations could not be read, so that the checks of every call
@@ -238,15 +256,8 @@ impl Run {
 
     /// Calls `introspect`.
     pub(crate) async fn introspect(&self, params: Value) -> Exchange {
-        let mut arguments = serde_json::json!({ "operation": "introspect", "params": params });
-        let mut rate_limit = RateLimitWait::default();
-        loop {
-            let exchange = self.send(&self.adapter.introspect, arguments, None).await;
-            if !rate_limit.wait_if_limited(&exchange, Some(self.until)).await {
-                return exchange;
-            }
-            arguments = exchange.arguments;
-        }
+        let arguments = serde_json::json!({ "operation": "introspect", "params": params });
+        self.send(&self.adapter.introspect, arguments, None).await
     }
 
     /// Makes a permitted or harmless call on another connection.
@@ -267,13 +278,11 @@ impl Run {
         arguments: Value,
         meta: Option<Value>,
     ) -> Exchange {
-        let begun = self.begun();
         let was_open = connection.ended().is_none();
-        let exchange = Exchange::make(connection, tool, arguments, meta).await;
+        let exchange = self.paced(connection, tool, arguments, meta).await;
         if was_open && let Some(lost @ NoResponse::Closed(_)) = exchange.no_response() {
             self.health().deaths.push(lost.to_string());
         }
-        self.note(&exchange, begun);
         exchange
     }
 

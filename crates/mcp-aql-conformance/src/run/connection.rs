@@ -58,7 +58,7 @@ impl Run {
         if let Some(lost) = self.health().lost.clone() {
             return Err(lost);
         }
-        if Instant::now() >= self.prolonged.get().copied().unwrap_or(self.until) {
+        if Instant::now() >= self.prolonged.get().copied().unwrap_or_else(|| self.end()) {
             return Err(NoResponse::TimedOut(self.settings.limits.run));
         }
         let current = Arc::clone(&*self.connection.read().await);
@@ -90,7 +90,7 @@ impl Run {
 
     /// Extends the time for calls, even beyond the time limit of the run.
     pub(crate) fn prolong(&self, by: Duration) {
-        self.prolonged.get_or_init(|| self.until.max(Instant::now() + by));
+        self.prolonged.get_or_init(|| self.end().max(Instant::now() + by));
     }
 
     /// The maximum number of concurrent requests.

@@ -4,8 +4,10 @@ mod call_limits;
 mod calls;
 mod connection;
 mod observations;
+mod pace;
 mod protection;
 mod spare;
+mod unreadable;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -18,6 +20,8 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use self::call_limits::CallTimes;
 use self::connection::Health;
+use self::pace::Pacer;
+use self::unreadable::UnreadableRequests;
 use crate::adapter::gaps;
 use crate::adapter::{Adapter, Operation};
 use crate::call::Exchange;
@@ -58,6 +62,8 @@ pub(crate) struct Run {
     /// Connections beside the main one that no check uses at present.
     spares: Mutex<Vec<Connection>>,
     room: Semaphore,
+    /// The pace of calls to an adapter that limits their rate.
+    pacer: Pacer,
     /// Limits requests of several megabytes to one at a time.
     heavy: Semaphore,
     /// The memory limit of all walks through collections, in KiB.
@@ -84,6 +90,8 @@ pub(crate) struct Run {
     resources: Resources,
     /// The first reason why the error of a failure could not be read.
     unread_error: OnceLock<(&'static str, &'static str)>,
+    /// The requests that the adapter may be unable to read.
+    unreadable: Mutex<UnreadableRequests>,
     /// The checks that examine every call.
     every: Vec<(ExchangeCheck, Arc<Cases>)>,
 }
@@ -128,6 +136,7 @@ impl Run {
             pending: Mutex::default(),
             spares: Mutex::default(),
             room: Semaphore::new(at_once),
+            pacer: Pacer::default(),
             heavy: Semaphore::new(1),
             room_for_walks: Semaphore::new(MAX_WALK_KIB),
             until,
@@ -142,6 +151,7 @@ impl Run {
             planted: Mutex::default(),
             resources,
             unread_error: OnceLock::new(),
+            unreadable: Mutex::default(),
             every,
         }
     }

@@ -14,6 +14,21 @@ fn results(body: &mut Value) -> Option<&mut Vec<Value>> {
 }
 
 pub(super) const FAULTS: &[Fault] = &[
+    fault(
+        "no-batches",
+        "batch.offered",
+        Tamper::Body(|_, body| {
+            if let Some(batch) = body.pointer_mut("/data/_protocol/capabilities/batch") {
+                *batch = json!(false);
+            } else if results(body).is_some() {
+                *body = json!({ "success": false, "error": {
+                    "code": "VALIDATION_MISSING_PARAM",
+                    "message": "Missing required parameter 'operation'. Expected: string",
+                    "details": { "param_name": "operation", "expected_type": "string" },
+                } });
+            }
+        }),
+    ),
     Fault {
         neighbours: &["tools.input_schema"],
         ..fault(

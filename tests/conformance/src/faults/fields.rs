@@ -31,6 +31,29 @@ fn beyond(arguments: &Value) -> Option<&str> {
 }
 
 pub(super) const FAULTS: &[Fault] = &[
+    fault(
+        "no-field-selection",
+        "fields.offered",
+        Tamper::Body(|arguments, body| {
+            const NAMES: [&str; 2] = ["fields", "preset"];
+            let parameters = body.pointer_mut("/data/operation/parameters");
+            if let Some(Value::Array(parameters)) = parameters {
+                parameters.retain(|it| NAMES.iter().all(|name| it["name"] != *name));
+            }
+            let params = arguments.get("params").and_then(Value::as_object);
+            let given = params.and_then(|it| NAMES.into_iter().find(|name| it.contains_key(*name)));
+            if let Some(name) = given
+                .filter(|_| super::succeeds(body) || super::fails_with(body, "NOT_FOUND_RESOURCE"))
+            {
+                let operation = arguments["operation"].as_str().unwrap_or_default();
+                *body = failure(
+                    "VALIDATION_UNKNOWN_PARAM",
+                    &format!("Unknown parameter(s) for operation '{operation}': '{name}'"),
+                    json!({ "operation": operation, "unknown_params": [name], "valid_params": [] }),
+                );
+            }
+        }),
+    ),
     Fault {
         neighbours: &["fields.absent_skipped"],
         ..fault(

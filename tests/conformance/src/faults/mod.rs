@@ -28,11 +28,14 @@ mod safety_loop;
 mod sessions;
 mod shadow;
 mod shapes;
+mod storage;
 mod tools;
 mod updates;
 mod wire;
 
 use serde_json::{Map, Value};
+
+pub use storage::HIGHEST_LEVELS;
 
 use crate::garden::GardenOptions;
 use crate::proxy::{Proxy, Shared};
@@ -104,6 +107,7 @@ pub fn all() -> impl Iterator<Item = &'static Fault> {
         creates::FAULTS,
         updates::FAULTS,
         deletes::FAULTS,
+        storage::FAULTS,
         danger::FAULTS,
         confirmation::FAULTS,
         lifecycle::FAULTS,

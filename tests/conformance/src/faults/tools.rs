@@ -73,7 +73,25 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "tools.description_parts",
         neighbours: &["tools.description_labels", "tools.description_current"],
         tamper: Tamper::Answer(|request, answer| {
-            rewrite(request, answer, "mcp_aql_create", "Supported operations", "You can use");
+            with_tools(request, answer, |tools| {
+                for tool in tools.iter_mut().filter(|tool| tool["name"] == "mcp_aql_create") {
+                    tool["description"] = json!(
+                        "Operations that add data.\n\nQuick start example:\n\
+                         { operation: \"create_bed\", params: { name: \"By the door\" } }\n\n\
+                         Discover all operations and parameters, with the tool mcp_aql_read:\n\
+                         { operation: \"introspect\", params: { query: \"operations\" } }"
+                    );
+                }
+            });
+        }),
+    },
+    Fault {
+        // The list is there, under a label of the author's own.
+        name: "list-under-another-label",
+        check: "tools.description_labels",
+        neighbours: &["tools.description_current"],
+        tamper: Tamper::Answer(|request, answer| {
+            rewrite(request, answer, "mcp_aql_create", "Supported operations", "CRUDE Operations");
         }),
     },
     Fault {

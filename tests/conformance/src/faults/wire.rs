@@ -9,6 +9,12 @@ use crate::proxy::{Proxy, Shared, Wire};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
+        name: "unreadable-lines-are-dropped",
+        check: "wire.unreadable_requests",
+        neighbours: &[],
+        tamper: Tamper::Proxy(|| Box::new(Dropping)),
+    },
+    Fault {
         name: "logs-on-standard-output",
         check: "wire.only_messages",
         neighbours: &[],
@@ -156,4 +162,11 @@ impl Proxy for Touchy {
             wire.pass();
         }
     }
+}
+
+/// Drops lines that its parser rejects, as the SDKs of MCP do.
+struct Dropping;
+
+impl Proxy for Dropping {
+    fn nonsense(&mut self, _line: &[u8], _wire: &mut Wire) {}
 }

@@ -41,6 +41,12 @@ pub struct GardenOptions {
     pub mode: fn(Option<Mode>) -> Mode,
     /// Changes beds before updates.
     pub change: fn(&mut Bed),
+    /// Changes new beds before they are stored.
+    pub store: fn(&mut Bed),
+    /// Removes the bed of this identifier.
+    pub remove: fn(&mut Vec<Bed>, &str),
+    /// Changes the beds that lists and searches select from.
+    pub list: fn(&mut Vec<Bed>),
 }
 
 impl Default for GardenOptions {
@@ -49,6 +55,9 @@ impl Default for GardenOptions {
             build: |builder| builder,
             mode: |mode| mode.unwrap_or(Mode::Semantic),
             change: |_| {},
+            store: |_| {},
+            remove: |beds, bed_id| beds.retain(|bed| bed.bed_id != bed_id),
+            list: |_| {},
         }
     }
 }
@@ -122,8 +131,16 @@ impl Garden {
         self.house.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with<R>(&self, look: impl FnOnce(&House) -> R) -> R {
-        look(&self.open())
+    /// The number of beds.
+    fn count(&self) -> usize {
+        self.open().beds.len()
+    }
+
+    /// The beds for lists and searches.
+    fn listed(&self) -> Vec<Bed> {
+        let mut beds = self.open().beds.clone();
+        (self.options.list)(&mut beds);
+        beds
     }
 
     fn bed(&self, bed_id: &str) -> Result<Bed, OperationError> {
@@ -131,7 +148,7 @@ impl Garden {
     }
 
     fn create(&self, new: NewBed) -> Bed {
-        self.open().make(new, Utc::now())
+        self.open().make(new, Utc::now(), self.options.store)
     }
 
     fn change(
@@ -153,7 +170,7 @@ impl Garden {
     fn remove(&self, bed_id: &str) -> Result<(), OperationError> {
         let mut house = self.open();
         house.find(bed_id)?;
-        house.beds.retain(|bed| bed.bed_id != bed_id);
+        (self.options.remove)(&mut house.beds, bed_id);
         let gone = ElementRef::new(TYPE, bed_id);
         house.edges.retain(|edge| edge.source != gone && edge.target != gone);
         Ok(())
@@ -194,18 +211,14 @@ impl RelationshipSource for Garden {
 }
 
 impl House {
-    fn beds(&self) -> &[Bed] {
-        &self.beds
-    }
-
     fn find(&mut self, bed_id: &str) -> Result<&mut Bed, OperationError> {
         let found = self.beds.iter_mut().find(|bed| bed.bed_id == bed_id);
         found.ok_or_else(|| OperationError::not_found(TYPE, bed_id))
     }
 
-    fn make(&mut self, new: NewBed, now: DateTime<Utc>) -> Bed {
+    fn make(&mut self, new: NewBed, now: DateTime<Utc>, store: fn(&mut Bed)) -> Bed {
         self.last += 1;
-        let bed = Bed {
+        let mut bed = Bed {
             bed_id: format!("bed-{}", self.last),
             name: new.name,
             crop: new.crop,
@@ -221,6 +234,7 @@ impl House {
             updated_at: now,
             version: 1,
         };
+        store(&mut bed);
         self.beds.push(bed.clone());
         bed
     }
@@ -256,7 +270,7 @@ impl House {
                 planted: (crop != Crop::Fallow).then(|| first_day + Days::new(number.into())),
             };
             let at = DateTime::from_timestamp(1_735_700_000 + i64::from(number) * 3_600, 0);
-            self.make(new, at.unwrap_or_default());
+            self.make(new, at.unwrap_or_default(), |_| {});
         }
         for (source, effect, target) in [
             (1, "shades", 2),

@@ -53,13 +53,13 @@ impl Garden {
         &self,
         #[query(accept(offset, page, preset))] query: CollectionQuery<Bed>,
     ) -> Result<Page<Bed>, OperationError> {
-        self.with(|house| query.run(house.beds()))
+        query.run(self.listed())
     }
 
     /// Find beds by words of their names, tags and notes, the best match first.
     #[operation(category = "READ", example = { "query": "sunny", "first": 5 })]
     fn search_beds(&self, query: CollectionQuery<Bed>) -> Result<Page<Bed>, OperationError> {
-        self.with(|house| query.run(house.beds()))
+        query.run(self.listed())
     }
 
     /// Change fields of a bed. Fields that `input` does not name keep their values, `null` removes.
@@ -252,7 +252,7 @@ impl Garden {
     /// Get the house.
     #[operation(category = "READ")]
     fn get_house(&self) -> House {
-        self.with(|house| House { name: "The greenhouse".to_owned(), beds: house.beds().len() })
+        House { name: "The greenhouse".to_owned(), beds: self.count() }
     }
 }
 

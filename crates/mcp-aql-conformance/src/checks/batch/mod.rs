@@ -14,6 +14,8 @@ use crate::run::Run;
 pub(super) const CHECKS: &[Check] = checks![
     Must 2 "batch.claimed" => Reads(replies::claimed), ["REQ-INT-07", "REQ-BAT-01"],
         "`capabilities.batch` states whether batches are supported";
+    Should 2 "batch.offered" => Reads(replies::offered), ["REQ-CNF-02"],
+        "The adapter accepts batches, as level 2 recommends";
     Must 2 "batch.form" => Reads(replies::form), ["REQ-BAT-03"],
         "The reply to a batch has `success: true`, `data: null`, `results` and `summary`";
     Must 2 "batch.order" => Reads(replies::order), ["REQ-BAT-02", "REQ-BAT-04"],

@@ -29,6 +29,27 @@ pub(super) async fn claimed(run: &Run, cases: &Cases) {
     }
 }
 
+pub(super) async fn offered(run: &Run, cases: &Cases) {
+    let is_offered = match run.adapter.capability("batch") {
+        Some(claimed) => claimed,
+        None => {
+            let Some((tool, items)) = reading(run, cases) else { return };
+            let Some(exchange) = send(run, &tool, items, cases).await else { return };
+            exchange.failure().is_none()
+        }
+    };
+    let stated = run.adapter.protocol().get("capabilities").unwrap_or(&Value::Null);
+    cases.expect(is_offered, || {
+        Finding::shown(
+            "_protocol.capabilities.batch",
+            stated.clone(),
+            "batches: level 2 recommends them (SHOULD), so their absence is a warning and no failure",
+            "accept `operations`, a list of requests, beside `operation`, and return one result for each; \
+             level 2 is granted without this",
+        )
+    });
+}
+
 pub(super) async fn form(run: &Run, cases: &Cases) {
     let Some((tool, items)) = supported(run, cases).await else { return };
     let total = items.len() as u64;

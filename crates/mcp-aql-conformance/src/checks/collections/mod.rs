@@ -15,8 +15,8 @@ use crate::run::{Run, do_all};
 pub(super) const CHECKS: &[Check] = checks![
     Should 2 "collections.filter_unknown" => Reads(filter::filter_unknown), ["REQ-COL-04"],
         "A filter with an unknown key is rejected";
-    Should 2 "collections.filter_applied" => Reads(filter::filter_applied),
-        ["REQ-COL-04", "REQ-COL-10"],
+    Must 2 "collections.filter_applied" => Reads(filter::filter_applied),
+        ["REQ-COL-04", "REQ-COL-10", "REQ-INT-20"],
         "A filter selects the matching items and no others";
     Should 2 "collections.filter_operators" => Reads(operators::filter_operators),
         ["REQ-COL-10", "REQ-COL-11"],
@@ -25,7 +25,7 @@ pub(super) const CHECKS: &[Check] = checks![
         "A page states the field and the order by which its items were sorted";
     Should 2 "collections.sort_unknown" => Reads(sort::sort_unknown), ["REQ-COL-05"],
         "Sorting by an unknown field, or in an unknown order, is rejected";
-    Should 2 "collections.sort_applied" => Reads(sort::sort_applied), ["REQ-COL-05", "REQ-COL-10"],
+    Must 2 "collections.sort_applied" => Reads(sort::sort_applied), ["REQ-COL-05", "REQ-COL-10", "REQ-INT-20"],
         "Sorting orders items in both directions";
     Should 2 "collections.filter_keys" => Reads(filter::filter_keys), ["REQ-COL-11", "REQ-COL-04"],
         "The keys that the type of `filter` lists are accepted, and other fields are rejected";

@@ -39,12 +39,56 @@ fn is_same_set(one: &[Value], other: &[Value]) -> bool {
         && other.iter().all(|entry| has(one, entry))
 }
 
-/// Whether a stored value is equivalent to the submitted one. Surrounding whitespace of a text is ignored,
-/// and a list without duplicates may be a set without an order.
-fn is_kept(sent: &Value, there: &Value) -> bool {
+/// What the documentation of a field says about the stored value.
+#[derive(Debug, Default, Clone, Copy)]
+struct Documented {
+    /// Surrounding whitespace of a text is removed.
+    is_trimmed: bool,
+    /// A list is a set: without duplicates, without an order, or in an order of its own.
+    is_set: bool,
+}
+
+impl Documented {
+    /// Reads the description of the parameter and that of the field of the same name in the item's type.
+    fn of(parameter: Option<&Parameter>, field: Option<&items::Field<'_>>) -> Self {
+        let description = parameter
+            .and_then(|parameter| parameter.member("description")?.as_str())
+            .into_iter()
+            .chain(field.map(|field| field.description()))
+            .collect::<Vec<_>>()
+            .join(" ")
+            .to_lowercase();
+        let mut words = description.split(|letter: char| !letter.is_alphanumeric());
+        let is_unique =
+            |parameter: &Parameter| parameter.member("uniqueItems") == Some(&Value::Bool(true));
+        Self {
+            is_trimmed: ["trim", "surrounding", "leading and trailing", "whitespace"]
+                .iter()
+                .any(|says| description.contains(says)),
+            is_set: parameter.is_some_and(is_unique)
+                || description.contains("any order")
+                || description.contains("no order")
+                || words.any(|word| {
+                    ["set", "unique", "distinct", "unordered", "sorted", "duplicates"]
+                        .contains(&word)
+                }),
+        }
+    }
+}
+
+/// Whether a stored value is equivalent to the submitted one.
+fn is_kept(sent: &Value, there: &Value, documented: Documented) -> bool {
     match (sent, there) {
-        (Value::String(sent), Value::String(there)) if sent.trim() == there.trim() => true,
-        (Value::Array(sent), Value::Array(there)) if is_same_set(sent, there) => true,
+        (Value::String(sent), Value::String(there))
+            if documented.is_trimmed && sent.trim() == there.trim() =>
+        {
+            true
+        }
+        (Value::Array(sent), Value::Array(there))
+            if documented.is_set && is_same_set(sent, there) =>
+        {
+            true
+        }
         _ => same(sent, there),
     }
 }
@@ -79,29 +123,38 @@ async fn compare(run: &Run, create: &Operation, thing: &CreatedItem<'_>, cases: 
             let subject = format!("{}, parameter `{name}`", create.name);
             let finding = |expected: String| Finding {
                 sent: Value::Array(vec![thing.made.sent(), looked.sent()]),
-                ..Finding::of(
-                    &looked,
-                    subject,
-                    expected,
-                    "store the submitted value, and return it under the name of the parameter",
-                )
+                ..Finding::of(&looked, subject, expected, MEND)
             };
+            let field = returned.iter().find(|field| field.name == name);
+            let parameter = create.parameter(name);
             match object.get(name) {
                 Some(there) => {
-                    cases.expect(is_kept(sent, there), || {
+                    cases.expect(is_kept(sent, there, Documented::of(parameter, field)), || {
                         finding(format!("`{name}` as it was submitted: {sent}"))
                     });
                 }
-                None => {
-                    // Parameters that never show up in results are not part of the item.
-                    let shown = returned.iter().any(|field| field.name == name);
-                    if shown {
-                        cases.fail(finding(format!("`{name}`, which was submitted as {sent}")));
-                    }
+                // If a type documents the fields of the item, a parameter that it lacks is not part of the
+                // item. Without a type, only parameters that may control the call are excepted.
+                None if field.is_some() || (returned.is_empty() && is_data(parameter)) => {
+                    cases.fail(finding(format!("`{name}`, which was submitted as {sent}")));
                 }
+                None => {}
             }
         }
     }
+}
+
+const MEND: &str = "store the submitted value, and return it under the name of the parameter; if the adapter is \
+                    meant to trim a text, or to store a list as a set, say so in the description of the parameter";
+
+/// Whether a parameter holds data of the item, instead of controlling the call like a flag.
+fn is_data(parameter: Option<&Parameter>) -> bool {
+    parameter.is_some_and(|parameter| {
+        parameter.kind != "boolean"
+            && parameter.member("sensitive") != Some(&Value::Bool(true))
+            && !resources::is_control(&parameter.name)
+            && !is_identifier(&parameter.name)
+    })
 }
 
 /// A value that adapters often alter: a text with capitals and inner spaces, or an unsorted list. The
@@ -111,10 +164,10 @@ fn hard(run: &Run, parameter: &Parameter) -> Option<Value> {
     let is_plain = !resources::is_control(&parameter.name)
         && !is_identifier(&parameter.name)
         && parameter.member("sensitive").is_none();
-    let is_set = parameter.member("uniqueItems") == Some(&Value::Bool(true));
+    let is_unique = parameter.member("uniqueItems") == Some(&Value::Bool(true));
     let made = match parameter.kind.as_str() {
         "string" if is_free(run, parameter) => vec![json!("  Zeta  and Alpha  ")],
-        "array" if is_set => vec![json!(["zeta", "alpha"])],
+        "array" if is_unique => vec![json!(["zeta", "alpha"])],
         "array" => vec![json!(["zeta", "Alpha", "beta", "zeta"]), json!(["zeta", "zeta", "Alpha"])],
         _ => return None,
     };
@@ -249,6 +302,12 @@ mod tests {
 
     #[test]
     fn compares_sets_without_order_and_lists_with_it() {
+        let as_set = Documented { is_set: true, ..Documented::default() };
+        let is_kept = |sent: &Value, there: &Value| {
+            let is_list = super::is_kept(sent, there, Documented::default());
+            assert_eq!(is_list, sent == there, "{there}");
+            super::is_kept(sent, there, as_set)
+        };
         let sent = json!(["zeta", "Alpha", "beta", "zeta"]);
         for there in [json!(["zeta", "Alpha", "beta", "zeta"]), json!(["Alpha", "beta", "zeta"])] {
             assert!(is_kept(&sent, &there), "{there}");
@@ -273,7 +332,12 @@ mod tests {
     }
 
     #[test]
-    fn ignores_surrounding_but_not_inner_spaces() {
+    fn ignores_surrounding_but_not_inner_spaces_if_documented() {
+        let trimmed = Documented { is_trimmed: true, ..Documented::default() };
+        let is_kept = |sent: &Value, there: &Value| {
+            assert!(!super::is_kept(sent, there, Documented::default()), "{there}");
+            super::is_kept(sent, there, trimmed)
+        };
         let sent = json!("  Zeta  and Alpha  ");
         assert!(is_kept(&sent, &json!("Zeta  and Alpha")));
         for there in ["Zeta and Alpha", "zeta  and alpha", "Zeta"] {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::free_texts;
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding, Skip};
+use crate::checks::wire;
 use crate::run::Run;
 use crate::wire::{Connection, NoResponse};
 
@@ -43,6 +44,18 @@ const PLACE: &str = "conformance-probe";
 const EXPECTED: &str =
     "a failure VALIDATION_INVALID_ENCODING, or a JSON-RPC error if the transport cannot decode it";
 
+const UTF8_MEND: &str = "read the messages as bytes and reject those that are not valid UTF-8; replacing invalid \
+    bytes changes the text of the client. The MCP SDK for Python decodes standard input with errors=\"replace\", and \
+    the one for TypeScript with toString(\"utf8\"): both replace the bytes before the code of an adapter sees \
+    them, so read the lines of `sys.stdin.buffer` or `process.stdin` yourself, and pass the valid ones to the SDK";
+
+const SURROGATE_MEND: &str = "reject an escape such as \\ud800 without its other half: the text cannot be written \
+    as UTF-8. The JSON parsers of JavaScript and of Python's `json` accept such an escape, so look for code units \
+    from U+D800 to U+DFFF in all parsed texts";
+
+/// The time for the reply to an invalid request after the next request was answered.
+const REPLY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(1);
+
 const NO_UTF8: [InvalidText; 5] = [
     (b"\xc0\xaf", "an overlong encoding of a slash"),
     (b"a\x80", "a lone continuation byte"),
@@ -58,19 +71,19 @@ const SURROGATES: [InvalidText; 3] = [
 ];
 
 pub(super) async fn invalid_utf8(run: &Run, cases: &Cases) {
-    send_all_invalid(run, &NO_UTF8, cases).await;
+    send_all_invalid(run, &NO_UTF8, UTF8_MEND, cases).await;
 }
 
 pub(super) async fn lone_surrogate(run: &Run, cases: &Cases) {
-    send_all_invalid(run, &SURROGATES, cases).await;
+    send_all_invalid(run, &SURROGATES, SURROGATE_MEND, cases).await;
 }
 
 /// Sends requests that must not succeed, each on a connection of its own.
-async fn send_all_invalid(run: &Run, all: &[InvalidText], cases: &Cases) {
+async fn send_all_invalid(run: &Run, all: &[InvalidText], mend: &str, cases: &Cases) {
     match run.spare().await {
         Ok(connection) => {
             for broken in all {
-                send_invalid(run, &connection, broken, cases).await;
+                send_invalid(run, &connection, (broken, mend), cases).await;
             }
             run.give_back(connection);
         }
@@ -82,7 +95,7 @@ async fn send_all_invalid(run: &Run, all: &[InvalidText], cases: &Cases) {
 async fn send_invalid(
     run: &Run,
     connection: &Connection,
-    (bytes, what): &InvalidText,
+    ((bytes, what), mend): (&InvalidText, &str),
     cases: &Cases,
 ) {
     let call = json!({
@@ -90,29 +103,31 @@ async fn send_invalid(
         "params": { "query": "operations", "name": PLACE },
     });
     let reply = match reply_to_invalid(run, connection, &call, bytes).await {
-        // A message without an id cannot be assigned to a request: the request was rejected or ignored.
+        Ok(None) => {
+            run.note_unreadable(&sent(bytes, what), false);
+            return cases.block(wire::UNREADABLE, wire::NO_REPLY);
+        }
         // An HTTP server may reject the request before it parses it.
-        Ok(None | Some(Reply::NoResponse(NoResponse::Status(400..=499)))) => return cases.pass(),
+        Ok(Some(Reply::NoResponse(NoResponse::Status(400..=499)))) => {
+            run.note_unreadable(&sent(bytes, what), true);
+            return cases.pass();
+        }
         Ok(Some(Reply::NoResponse(lost))) | Err(lost) => return ended(&lost, bytes, what, cases),
         Ok(Some(reply)) => reply,
     };
+    run.note_unreadable(&sent(bytes, what), true);
     let exchange = Exchange { tool: run.adapter.introspect.clone(), arguments: call, reply };
     let is_refused = matches!(exchange.reply, Reply::Protocol { .. })
         || exchange.code() == Some("VALIDATION_INVALID_ENCODING");
     cases.expect(is_refused, || Finding {
-        sent: sent(bytes, what),
-        ..Finding::of(
-            &exchange,
-            "introspect: `name`",
-            EXPECTED,
-            "decode strictly: replacing invalid bytes changes the client's text",
-        )
+        sent: json!(sent(bytes, what)),
+        ..Finding::of(&exchange, "introspect: `name`", EXPECTED, mend)
     });
 }
 
 /// Sends a call with these bytes instead of `PLACE`, and a valid call after it. Returns the reply to the
-/// first one, `None` if only the second one is answered, which happens if the adapter cannot read the id of
-/// the first, or the reason why none is answered.
+/// first one, which may be an error without an id if the adapter cannot read the id, `None` if only the second
+/// one is answered, or the reason why none is answered.
 async fn reply_to_invalid(
     run: &Run,
     connection: &Connection,
@@ -132,8 +147,7 @@ async fn reply_to_invalid(
             "query": "operations", "name": "conformance_probe",
         }});
         let answer = run.send_on(connection, tool, valid).await;
-        // The adapter has had time to answer the first request.
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        tokio::time::sleep(REPLY_TIMEOUT).await;
         answer
     };
     let first = connection.exchange(&id, message, run.settings.limits.request);
@@ -149,8 +163,8 @@ async fn reply_to_invalid(
 }
 
 /// The sent request, in the form that findings report.
-fn sent(bytes: &[u8], what: &str) -> Value {
-    json!(format!("introspect, with {what} in `name`: {}", bytes.escape_ascii()))
+fn sent(bytes: &[u8], what: &str) -> String {
+    format!("introspect, with {what} in `name`: {}", bytes.escape_ascii())
 }
 
 /// Reports a missing reply if the adapter terminated because of the request.
@@ -159,7 +173,7 @@ fn ended(lost: &NoResponse, bytes: &[u8], what: &str, cases: &Cases) {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
     cases.fail(Finding {
-        sent: sent(bytes, what),
+        sent: json!(sent(bytes, what)),
         ..Finding::shown(
             "introspect: `name`",
             lost.to_string(),

@@ -19,6 +19,8 @@ use crate::run::Run;
 use crate::shape::Shape;
 
 pub(super) const CHECKS: &[Check] = checks![
+    Should 2 "fields.offered" => Learned(offered), ["REQ-CNF-02"],
+        "READ operations accept `fields`, as level 2 recommends";
     Must 2 "fields.presets" => Reads(selection::presets), ["REQ-FLD-01", "REQ-FLD-02"],
         "`fields` accepts `minimal`, `standard` and `full`, each including the one before";
     Must 2 "fields.subset" => Reads(selection::subset), ["REQ-FLD-01", "REQ-FLD-07"],
@@ -119,6 +121,24 @@ fn fields_of_type<'a>(run: &'a Run, operation: &'a Operation) -> Vec<Shape<'a>> 
     }
     let shapes = found.into_iter().filter_map(Value::as_object);
     shapes.map(|field| Shape::new(field, &run.adapter.types)).collect()
+}
+
+fn offered(run: &Run, cases: &Cases) {
+    let reads: Vec<_> = run.adapter.reads().collect();
+    if reads.is_empty() {
+        return cases.not_applicable("there is no READ operation beside `introspect`");
+    }
+    let is_offered = reads.iter().any(|operation| operation.parameter("fields").is_some());
+    cases.expect(is_offered, || {
+        Finding::shown(
+            "READ operations",
+            reads.iter().map(|operation| operation.name.as_str()).collect::<Vec<_>>(),
+            "a READ operation with the parameter `fields`: level 2 recommends field selection (SHOULD), so \
+             its absence is a warning and no failure",
+            "accept `fields`, a list of field names or one of `minimal`, `standard` and `full`, and document \
+             the parameter; level 2 is granted without this",
+        )
+    });
 }
 
 fn type_listed(run: &Run, cases: &Cases) {

@@ -101,11 +101,45 @@ pub(super) async fn stable(run: &Run, cases: &Cases) {
     run.give_back(other);
 }
 
-/// Removes the parts of a reply that belong to one session.
+/// Removes the parts of a reply that belong to one session or to one request: the id of the session, and `_meta`,
+/// which holds ids, times and durations of the request.
 fn lasting(reply: &Value) -> Value {
     let mut reply = reply.clone();
     if let Some(Value::Object(protocol)) = reply.pointer_mut("/data/_protocol") {
         protocol.remove("session_id");
     }
+    for place in ["", "/data"] {
+        if let Some(Value::Object(members)) = reply.pointer_mut(place) {
+            members.retain(|name, _| name != "_meta" && !is_of_request(name));
+        }
+    }
     reply
+}
+
+/// Whether a member belongs to one request, in any spelling: `requestId`, `request_id`, `durationMs`.
+fn is_of_request(name: &str) -> bool {
+    let plain: String =
+        name.chars().filter(|letter| *letter != '_').flat_map(char::to_lowercase).collect();
+    let names =
+        ["requestid", "traceid", "correlationid", "timestamp", "time", "duration", "durationms"];
+    names.contains(&plain.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignores_members_of_one_request() {
+        let reply = |id: u32, name: &str| {
+            json!({
+                "success": true,
+                "data": { "operations": [{ "name": name }], "request_id": id },
+                "_meta": { "requestId": id, "durationMs": id, "timestamp": id.to_string() },
+                "durationMs": id,
+            })
+        };
+        assert_eq!(lasting(&reply(1, "get_bed")), lasting(&reply(2, "get_bed")));
+        assert_ne!(lasting(&reply(1, "get_bed")), lasting(&reply(1, "list_beds")));
+    }
 }

@@ -79,11 +79,11 @@ pub(super) async fn deep_json(run: &Run, cases: &Cases) {
                 json!(run.adapter.introspect)
             );
             probe
-                .refuses(
+                .refuses_unreadable(
                     "tools/call",
                     &params,
                     &format!("JSON that is {depth} levels deep"),
-                    "limit the depth in the parser",
+                    "reject a request that is nested more deeply than the stated limit, before it is parsed completely",
                 )
                 .await;
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::cases::{Cases, Finding, Skip};
+use crate::checks::wire;
 use crate::json_size::is_light;
 use crate::run::{Run, SpareConnection};
 use crate::wire::{Answer, Connection, NoResponse};
@@ -68,28 +69,60 @@ impl<'a> Probe<'a> {
     /// Sends a request that must be rejected: by a JSON-RPC error, by a result with `isError`, or by a
     /// failure.
     pub(super) async fn refuses(&mut self, method: &str, params: &str, what: &str, mend: &str) {
+        let Some((message, answer)) = self.send(method, params).await else { return };
+        self.judge(&message, &answer, what, mend).await;
+    }
+
+    /// Sends such a request that the parser of the adapter may reject. The check `wire.unreadable_requests`
+    /// reports the missing replies to all such requests.
+    pub(super) async fn refuses_unreadable(
+        &mut self,
+        method: &str,
+        params: &str,
+        what: &str,
+        mend: &str,
+    ) {
+        let Some((message, answer)) = self.send(method, params).await else { return };
+        let is_silent = matches!(answer, Answer::NoResponse(NoResponse::TimedOut(_)));
+        if !matches!(answer, Answer::NoResponse(NoResponse::Closed(_))) {
+            self.run.note_unreadable(what, !is_silent);
+        }
+        if is_silent {
+            self.cases.block(wire::UNREADABLE, wire::NO_REPLY);
+            return self.survives(&message, mend).await;
+        }
+        self.judge(&message, &answer, what, mend).await;
+    }
+
+    /// Sends a request, and returns it with the answer.
+    async fn send(&mut self, method: &str, params: &str) -> Option<(String, Answer)> {
         let patience = self.patience();
-        let Some(connection) = self.connection().await else { return };
+        let connection = self.connection().await?;
         let id = connection.next_id();
         let message = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}"
         );
         let answer = connection.exchange(&json!(id), message.clone().into_bytes(), patience).await;
-        let is_refused = match &answer {
+        Some((message, answer))
+    }
+
+    /// Expects that a request was rejected and that the connection still answers.
+    async fn judge(&mut self, message: &str, answer: &Answer, what: &str, mend: &str) {
+        let is_refused = match answer {
             Answer::Error { .. } => true,
             Answer::Result(result) => is_failure(result),
             // An HTTP server may reject the request before it parses it.
             Answer::NoResponse(lost) => matches!(lost, NoResponse::Status(400..=499)),
         };
         self.cases.expect(is_refused, || Finding {
-            sent: json!(shortened(&message)),
-            ..Finding::shown(shortened(what), reply_value(&answer), "a failure or an error", mend)
+            sent: json!(shortened(message)),
+            ..Finding::shown(what, reply_value(answer), "a failure or an error", mend)
         });
         if matches!(answer, Answer::NoResponse(NoResponse::TimedOut(_))) {
             self.connection = None;
             return;
         }
-        self.survives(&message, mend).await;
+        self.survives(message, mend).await;
     }
 
     /// Keeps the connection for other checks.

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::operations_of;
+use crate::adapter::{Operation, Tool};
 use crate::cases::{Cases, Finding};
-use crate::category::Mode;
+use crate::category::{Category, Mode};
 use crate::forms::is_snake_case;
 use crate::run::Run;
 use crate::verbs::starts_with_verb;
@@ -36,22 +37,82 @@ fn labels(mode: Mode) -> &'static [&'static [&'static str]] {
     }
 }
 
+/// A text without the parts in braces, which are examples of requests.
+fn without_examples(text: &str) -> String {
+    let mut depth = 0_usize;
+    let mut kept = String::new();
+    for letter in text.chars() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => kept.push(letter),
+            _ => {}
+        }
+    }
+    kept
+}
+
+/// Whether a description names an operation of its tool beside `introspect` outside of the examples. The check
+/// `tools.description_current` compares the whole list.
+fn lists_operations(run: &Run, tool: &Tool) -> bool {
+    let text = without_examples(&tool.description);
+    let named: BTreeSet<_> = words(&text).collect();
+    listable(run, tool).any(|operation| named.contains(operation.name.as_str()))
+}
+
+/// The operations of a tool that its description lists.
+fn listable<'r>(run: &'r Run, tool: &'r Tool) -> impl Iterator<Item = &'r Operation> {
+    operations_of(&run.adapter, tool).filter(|operation| operation.name != "introspect")
+}
+
+/// The categories with operations that a description of the one tool does not mention. The template has a brief
+/// list for each category; the word may have another form, as in "updating".
+fn unnamed_categories(run: &Run, tool: &Tool) -> Vec<Category> {
+    let text = tool.description.to_lowercase();
+    let is_named = |category: Category| {
+        let word = category.family();
+        let stem = word.trim_end_matches('e');
+        text.contains(stem)
+            || operations_of(&run.adapter, tool).any(|operation| {
+                operation.category == Some(category)
+                    && words(&tool.description).any(|word| word == operation.name)
+            })
+    };
+    let used =
+        Category::ALL.into_iter().filter(|category| run.adapter.of(*category).next().is_some());
+    used.filter(|category| !is_named(*category)).collect()
+}
+
 pub(super) fn description_parts(run: &Run, cases: &Cases) {
+    let mend = "list the operations as in the template of the protocol: `Supported operations: create_task, \
+                …` for the tool of a family, and a line for each category such as `- Create: create_task` for \
+                the one tool of the single mode";
+    if run.adapter.operations.is_empty() {
+        return cases.skip_without("the list of operations has no entry that could be read");
+    }
     for tool in &run.adapter.endpoints {
-        let text = tool.description.to_lowercase();
-        let wanted: &[&str] = match run.adapter.mode {
-            Mode::Single => {
-                &["supported operation", "create", "read", "update", "delete", "execute"]
-            }
-            Mode::Semantic | Mode::All => &["supported operations"],
-        };
-        let missing: Vec<_> = wanted.iter().filter(|part| !text.contains(*part)).collect();
-        cases.expect(missing.is_empty(), || {
+        if run.adapter.mode == Mode::Single {
+            let unnamed = unnamed_categories(run, tool);
+            cases.expect(unnamed.is_empty(), || {
+                Finding::shown(
+                    format!("tool `{}`", tool.name),
+                    tool.description.clone(),
+                    format!("a description that mentions the operations of each category; missing: {unnamed:?}"),
+                    mend,
+                )
+            });
+            continue;
+        }
+        if listable(run, tool).next().is_none() {
+            // `tools.empty_families` judges tools without operations.
+            continue;
+        }
+        cases.expect(lists_operations(run, tool), || {
             Finding::shown(
                 format!("tool `{}`", tool.name),
                 tool.description.clone(),
-                format!("a description with {missing:?}"),
-                "follow the protocol's template: purpose, operations, examples, and how to discover more",
+                "a description that lists the operations of the tool by their names",
+                mend,
             )
         });
     }
@@ -127,6 +188,19 @@ pub(super) fn description_current(run: &Run, cases: &Cases) {
 }
 
 pub(super) fn empty_families(run: &Run, cases: &Cases) {
+    // An operation without a known tool may belong to any of them.
+    let is_unknown = |operation: &Operation| {
+        run.adapter.endpoints.iter().all(|tool| tool.name != operation.tool)
+    };
+    if run.adapter.operations.is_empty() {
+        return cases.skip_without("the list of operations has no entry that could be read");
+    }
+    if let Some(operation) = run.adapter.operations.iter().find(|it| is_unknown(it)) {
+        return cases.skip_without(format!(
+            "introspection names no tool of the adapter for `{}`, so any tool may have it",
+            operation.name
+        ));
+    }
     let endpoints = run.adapter.endpoints.iter();
     let empty = endpoints.filter(|tool| operations_of(&run.adapter, tool).next().is_none());
     for tool in cases.some_or_not_applicable(empty, "every tool has operations") {
@@ -136,7 +210,7 @@ pub(super) fn empty_families(run: &Run, cases: &Cases) {
                 format!("tool `{}`", tool.name),
                 tool.description.clone(),
                 "a description that says that the tool has no operations",
-                "write `Supported operations: none.`, so that models do not try",
+                "write `Supported operations: none.`, so that models do not try to call the tool",
             )
         });
     }
