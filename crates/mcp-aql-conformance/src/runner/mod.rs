@@ -3,10 +3,9 @@
 mod phases;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
 use crate::adapter::Adapter;
@@ -17,10 +16,9 @@ use crate::checks::{self, Body, Check};
 use crate::config::Settings;
 use crate::learn::{self, LearnError};
 use crate::report::Report;
-use crate::results::{ModeResults, RunResults};
+use crate::results::RunResults;
 use crate::run::{ExchangeCheck, Run, RunParts};
 use crate::secrets::Secrets;
-use crate::sync::lock;
 use crate::wire::{Connection, NoResponse, Tap, Target, Trace};
 
 /// A progress event of a run.
