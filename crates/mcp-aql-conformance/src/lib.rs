@@ -75,6 +75,7 @@ mod time_limits;
 mod values;
 mod verbs;
 mod wire;
+mod wording;
 
 pub use category::{Category, Mode};
 pub use checks::{Check, Keyword, all as checks};

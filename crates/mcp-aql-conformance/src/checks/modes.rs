@@ -12,6 +12,7 @@ use crate::config::Settings;
 use crate::learn::LearnError;
 use crate::results::RunResults;
 use crate::wire::NoResponse;
+use crate::wording::listed;
 
 pub(super) const CHECKS: &[Check] = checks![
     Must 2 "modes.both" => Modes(both), ["REQ-CNF-02", "REQ-EPT-01"],
@@ -124,8 +125,8 @@ fn stated(whole: &RunResults, _: &Settings, cases: &Cases) {
                 "_protocol.mode",
                 stated.clone(),
                 format!(
-                    "{is}, according to the tools {:?}",
-                    adapter.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>()
+                    "{is}, according to the tools {}",
+                    listed(adapter.tools.iter().map(|tool| &tool.name))
                 ),
                 "state the active mode, not the default one",
             )

@@ -13,6 +13,7 @@ use crate::items::confirmed;
 use crate::nouns::is_identifier;
 use crate::run::{Run, SpareConnection, arguments};
 use crate::wire::Connection;
+use crate::wording::listed;
 
 pub(super) const CHECKS: &[Check] = checks![
     Should 2 "sessions.own_id" => Learned(own_id), ["REQ-SES-06"],
@@ -82,7 +83,7 @@ async fn fresh(run: &Run, cases: &Cases) {
             Finding::shown(
                 "_protocol.session_id of another connection",
                 id.clone(),
-                format!("an id other than {seen:?}"),
+                format!("an id other than {}", listed(&seen)),
                 "generate a random id for every connection",
             )
         });

@@ -10,6 +10,7 @@ use crate::cases::{Cases, Finding};
 use crate::checks::calls::{expect_refused, having};
 use crate::pages;
 use crate::run::{Run, do_all};
+use crate::wording::listed;
 
 const PRESETS: [&str; 3] = ["minimal", "standard", "full"];
 
@@ -28,7 +29,7 @@ pub(super) async fn presets(run: &Run, cases: &Cases) {
                 Finding::of(
                     &exchange,
                     about(operation),
-                    format!("the fields of `{preset}`, and among them {before:?}"),
+                    format!("the fields of `{preset}`, and among them {}", listed(&before)),
                     "accept the three presets, each with the fields of the one before",
                 )
             });
@@ -59,7 +60,7 @@ pub(super) async fn subset(run: &Run, cases: &Cases) {
                 Finding::of(
                     &exchange,
                     about(operation),
-                    format!("{wanted:?} and no other fields"),
+                    format!("{} and no other fields", listed(wanted)),
                     "omit all fields that were not requested, including identifiers",
                 )
             });
@@ -140,7 +141,7 @@ pub(super) async fn default_preset(run: &Run, cases: &Cases) {
             Finding::of(
                 &plain,
                 about(operation),
-                format!("the fields of `{preset}`: {:?}", of(&expected)),
+                format!("the fields of `{preset}`: {}", listed(of(&expected))),
                 "default to `full` for one item, `standard` for a list and `minimal` for a search",
             )
         });

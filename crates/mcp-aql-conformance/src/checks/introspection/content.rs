@@ -8,6 +8,7 @@ use crate::adapter::{Operation, Parameter};
 use crate::cases::{Cases, Finding};
 use crate::run::Run;
 use crate::shape::Shape;
+use crate::wording;
 
 /// The types of JSON, which need not be listed.
 const PLAIN: [&str; 8] =
@@ -70,7 +71,10 @@ pub(super) fn types_resolve(run: &Run, cases: &Cases) {
             Finding::shown(
                 subject,
                 text,
-                format!("only types that `introspect` lists with query=types, not {unknown:?}"),
+                format!(
+                    "only types that `introspect` lists with query=types, not {}",
+                    wording::listed(&unknown)
+                ),
                 "list the type, or use the name that the list has",
             )
         });

@@ -8,6 +8,7 @@ use crate::adapter::Operation;
 use crate::cases::{Cases, Finding};
 use crate::forms::{self, Form, is_snake_case};
 use crate::run::Run;
+use crate::wording::listed;
 
 /// The list of this name in a reply, or an empty list.
 fn list<'a>(reply: &'a Value, name: &str) -> &'a [Value] {
@@ -160,7 +161,7 @@ pub(super) fn no_protocol_elsewhere(run: &Run, cases: &Cases) {
             Finding::shown(
                 format!("introspect {name}"),
                 reply.clone(),
-                format!("`data` with `{member}` only, without {surplus:?}"),
+                format!("`data` with `{member}` only, without {}", listed(&surplus)),
                 "include `_protocol` in the list of operations only",
             )
         });
@@ -200,7 +201,10 @@ pub(super) fn list_agrees_with_details(run: &Run, cases: &Cases) {
                 Finding::shown(
                     format!("{}: {member}", operation.name),
                     details.get(member).cloned().unwrap_or_default(),
-                    format!("the same as in the list: {:?}", operation.listed.get(member)),
+                    format!(
+                        "the same as in the list: {}",
+                        operation.listed.get(member).unwrap_or_default()
+                    ),
                     "generate the list and the details from one definition of the operation",
                 )
             });

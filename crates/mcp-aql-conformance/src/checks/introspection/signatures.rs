@@ -8,6 +8,7 @@ use crate::adapter::{Adapter, Operation, Parameter, STANDARD_PARAMETERS, Type};
 use crate::cases::{Cases, Finding};
 use crate::checks::refusals::has_word;
 use crate::run::Run;
+use crate::wording::listed;
 
 /// Words of types that need no entry in the list of types: the types of JSON, common names of their values,
 /// and words that combine types.
@@ -115,7 +116,10 @@ pub(super) fn type_names(run: &Run, cases: &Cases) {
             Finding::shown(
                 subject,
                 text,
-                format!("a type of JSON, or a type that `introspect` lists; not {unknown:?}"),
+                format!(
+                    "a type of JSON, or a type that `introspect` lists; not {}",
+                    listed(&unknown)
+                ),
                 "list the type under the name that is used here, or use one of string, integer, number, boolean, \
                  array and object",
             )

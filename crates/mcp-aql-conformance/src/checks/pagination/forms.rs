@@ -9,6 +9,7 @@ use crate::cases::{Cases, Finding};
 use crate::checks::calls::{call_with, valid};
 use crate::pages::{self, CURSORS};
 use crate::run::{Run, do_all};
+use crate::wording::listed;
 
 /// The parameters of numbered paging. A `limit` alone selects no page.
 const NUMBERED: [&str; 2] = ["offset", "page"];
@@ -65,7 +66,7 @@ pub(super) fn both_ways(run: &Run, cases: &Cases) {
             Finding::shown(
                 &operation.name,
                 names,
-                format!("`first`, `after`, `last` and `before`; missing: {missing:?}"),
+                format!("`first`, `after`, `last` and `before`; missing: {}", listed(&missing)),
                 "support `last` and `before` as well, or paging by `page` or `offset` instead",
             )
         });

@@ -121,6 +121,20 @@ async fn as_named(run: &Run, operation: &Operation, params: Map<String, Value>, 
     }
 }
 
+/// A value in the documented form of a parameter: that of the call, or another one.
+fn value_of(
+    run: &Run,
+    operation: &Operation,
+    parameter: &Parameter,
+    params: &Map<String, Value>,
+) -> Option<Value> {
+    let value = params.get(&parameter.name).cloned();
+    value
+        .or_else(|| values::of(run, operation, parameter, 0))
+        .or_else(|| values::missing_id(run, operation, parameter))
+        .filter(|_| !values::is_withheld(operation, parameter))
+}
+
 pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
     let mut calls = Vec::new();
     let mut named = Vec::new();
@@ -138,13 +152,7 @@ pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
                 ));
                 continue;
             }
-            let value = params
-                .get(&parameter.name)
-                .cloned()
-                .or_else(|| values::of(run, operation, parameter, 0))
-                .or_else(|| values::missing_id(run, operation, parameter))
-                .filter(|_| !values::is_withheld(operation, parameter));
-            match value {
+            match value_of(run, operation, parameter, &params) {
                 Some(value) => {
                     let is_generated = values::is_generated(run, operation, parameter, &value);
                     let params = with(&params, operation, &parameter.name, value);

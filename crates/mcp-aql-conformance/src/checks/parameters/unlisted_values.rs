@@ -11,6 +11,7 @@ use crate::nouns::is_identifier;
 use crate::run::{Run, do_all};
 use crate::shape::Shape;
 use crate::values;
+use crate::wording::listed;
 
 /// The number of values above which a set may depend on data.
 const MAX_VALUES: usize = 20;
@@ -142,7 +143,11 @@ pub(super) async fn unlisted_values(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 subject(operation, parameter),
-                format!("an `enum` of `{}` with the values that the failure lists: {values:?}", parameter.name),
+                format!(
+                    "an `enum` of `{}` with the values that the failure lists: {}",
+                    parameter.name,
+                    listed(&values)
+                ),
                 "document the values in `enum`, in an enum type or in the description, so that callers know them \
                  before the first call; if they change, name the operation that returns them",
             )

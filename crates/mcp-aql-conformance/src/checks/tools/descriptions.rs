@@ -9,6 +9,7 @@ use crate::category::{Category, Mode};
 use crate::forms::is_snake_case;
 use crate::run::Run;
 use crate::verbs::starts_with_verb;
+use crate::wording::listed;
 
 pub(super) fn introspect_named(run: &Run, cases: &Cases) {
     for tool in &run.adapter.endpoints {
@@ -97,7 +98,10 @@ pub(super) fn description_parts(run: &Run, cases: &Cases) {
                 Finding::shown(
                     format!("tool `{}`", tool.name),
                     tool.description.clone(),
-                    format!("a description that mentions the operations of each category; missing: {unnamed:?}"),
+                    format!(
+                        "a description that mentions the operations of each category; missing: {}",
+                        listed(&unnamed)
+                    ),
                     mend,
                 )
             });
@@ -125,11 +129,12 @@ pub(super) fn description_labels(run: &Run, cases: &Cases) {
             .map(|forms| forms.iter().find_map(|label| tool.description.find(label)))
             .collect();
         let holds = places.iter().all(Option::is_some) && places.is_sorted();
+        let order = labels(run.adapter.mode).iter().filter_map(|forms| forms.first());
         cases.expect(holds, || {
             Finding::shown(
                 format!("tool `{}`", tool.name),
                 tool.description.clone(),
-                format!("these labels in this order: {:?}", labels(run.adapter.mode)),
+                format!("these labels in this order: {}", listed(order)),
                 "use the labels of the protocol's template",
             )
         });
@@ -179,7 +184,9 @@ pub(super) fn description_current(run: &Run, cases: &Cases) {
                 tool.description.clone(),
                 format!(
                     "after \"Supported operations:\" the operations that introspection lists for this tool; \
-                     missing: {missing:?}, not of this tool: {others:?}"
+                     missing: {}; not of this tool: {}",
+                    listed(&missing),
+                    listed(&others)
                 ),
                 "generate the description from the operations",
             )

@@ -8,6 +8,7 @@ use crate::adapter::gaps::Part;
 use crate::cases::{Cases, Finding};
 use crate::checks::routing::recognised;
 use crate::run::Run;
+use crate::wording::listed;
 
 /// The maximum number of reported names of tools.
 const MAX_NAMES: usize = 10;
@@ -43,8 +44,8 @@ pub(super) fn all_registered(run: &Run, cases: &Cases) {
                 &operation.name,
                 stated,
                 format!(
-                    "`mcpTool` with one of {:?}",
-                    run.adapter.endpoints.iter().map(|it| it.name.as_str()).collect::<Vec<_>>()
+                    "`mcpTool` with one of these names: {}",
+                    listed(run.adapter.endpoints.iter().map(|tool| &tool.name))
                 ),
                 "use the registered name of the tool, with its prefix",
             )

@@ -9,6 +9,7 @@ use super::operations_of;
 use crate::cases::{Cases, Finding};
 use crate::category::{Category, Mode};
 use crate::run::Run;
+use crate::wording;
 
 pub(super) fn annotations(run: &Run, cases: &Cases) {
     for tool in &run.adapter.endpoints {
@@ -108,7 +109,10 @@ pub(super) fn operation_enum(run: &Run, cases: &Cases) {
             Finding::shown(
                 format!("tool `{}`", tool.name),
                 listed.iter().copied().collect::<Vec<_>>(),
-                format!("the operations that introspection lists for this tool: {own:?}"),
+                format!(
+                    "the operations that introspection lists for this tool: {}",
+                    wording::listed(&own)
+                ),
                 "generate the enum from the operations, or omit it",
             )
         });
