@@ -232,13 +232,12 @@ async fn an_operation_without_details_is_not_called() {
     assert_eq!(NAMELESS_CALLS.load(Ordering::Relaxed), 0);
 }
 
-/// A garden whose list of operations calls each name `element_name`.
-static OTHER_LIST: Tamper = Tamper::Body(|arguments, body| {
+/// A garden whose list of operations has no names.
+static WITHOUT_NAMES: Tamper = Tamper::Body(|arguments, body| {
     let is_list = arguments["operation"] == "introspect" && arguments["params"]["name"].is_null();
     if let Some(Value::Array(entries)) = body.pointer_mut("/data/operations").filter(|_| is_list) {
         for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
-            let name = entry.remove("name");
-            entry.extend(name.map(|name| ("element_name".to_owned(), name)));
+            entry.remove("name");
         }
     }
 });
@@ -258,7 +257,7 @@ async fn what_cannot_be_read_is_no_finding_of_other_checks() {
     // REQ-MCP-02, REQ-INT-24
     for (tamper, ids) in [
         (
-            &OTHER_LIST,
+            &WITHOUT_NAMES,
             ["introspection.introspect_listed", "tools.empty_families", "tools.description_parts"]
                 .as_slice(),
         ),

@@ -194,6 +194,18 @@ pub(crate) fn selected(settings: &Settings) -> impl Iterator<Item = &'static Che
     })
 }
 
+/// Returns the checks that run in each mode. If all selected ones only observe the calls of others, every check of
+/// the requested level runs; the report contains the selected ones.
+pub(crate) fn running(settings: &Settings) -> Vec<&'static Check> {
+    let in_modes = |check: &&Check| !matches!(check.body, Body::Modes(_));
+    let wanted: Vec<_> = selected(settings).filter(in_modes).collect();
+    let observes = |check: &&Check| matches!(check.body, Body::Every(_) | Body::Seen(_));
+    match !wanted.is_empty() && wanted.iter().all(observes) {
+        true => all().filter(in_modes).filter(|check| check.level <= settings.level).collect(),
+        false => wanted,
+    }
+}
+
 impl Check {
     /// The reason why the configuration excludes the check, if it does.
     pub(crate) fn left_out(&self, settings: &Settings) -> Option<String> {
@@ -207,6 +219,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn checks_that_observe_run_together_with_others() {
+        let running = |settings: Settings| running(&settings).len();
+        let all = running(Settings::default());
+        assert_eq!(running(Settings::default().check("wire.is_error")), all);
+        assert_eq!(running(Settings::default().check("introspection.bad_query")), 1);
+    }
 
     #[test]
     fn ids_are_unique_and_start_with_their_area() {

@@ -29,9 +29,7 @@ impl Runner {
     ) -> Result<ModeResults, LearnError> {
         // Each mode has its own statistics, so that findings are not repeated.
         let tap = &self.tap();
-        let wanted: Vec<_> = checks::selected(&self.settings)
-            .filter(|check| !matches!(check.body, Body::Modes(_)))
-            .collect();
+        let wanted = checks::running(&self.settings);
         let cases: BTreeMap<_, _> =
             wanted.iter().map(|check| (check.id, Arc::new(self.cases(check)))).collect();
         let of = |check: &Check| cases.get(check.id).map(Arc::clone).unwrap_or_default();

@@ -30,7 +30,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     Fault {
-        neighbours: &["tools.input_schema"],
+        neighbours: &["tools.input_schema", "batch.offered"],
         ..fault(
             "batch-denied",
             "batch.claimed",

@@ -55,7 +55,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "hangs-up-on-unknown-operations",
         check: "wire.stays_open",
-        neighbours: &["wire.answers"],
+        neighbours: &["wire.answers", "robustness.duplicate_keys"],
         tamper: Tamper::Shared(|hung_up| Box::new(Touchy(hung_up))),
     },
     Fault {
