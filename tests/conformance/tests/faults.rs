@@ -234,7 +234,8 @@ async fn an_operation_without_details_is_not_called() {
 
 /// A garden whose list of operations has no names.
 static WITHOUT_NAMES: Tamper = Tamper::Body(|arguments, body| {
-    let is_list = arguments["operation"] == "introspect" && arguments["params"]["name"].is_null();
+    let is_list =
+        arguments["operation"] == "introspect" && arguments.pointer("/params/name").is_none();
     if let Some(Value::Array(entries)) = body.pointer_mut("/data/operations").filter(|_| is_list) {
         for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
             entry.remove("name");
