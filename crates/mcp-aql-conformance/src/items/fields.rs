@@ -18,6 +18,8 @@ pub(crate) struct Field<'a> {
     pub(crate) shape: Shape<'a>,
     is_required: bool,
     description: &'a str,
+    /// Whether results need not show the field.
+    pub(crate) is_sensitive: bool,
 }
 
 impl<'a> Field<'a> {
@@ -30,6 +32,7 @@ impl<'a> Field<'a> {
                 .member("description")
                 .and_then(Value::as_str)
                 .unwrap_or_default(),
+            is_sensitive: parameter.member("sensitive") == Some(&Value::Bool(true)),
         }
     }
 
@@ -210,6 +213,7 @@ pub(crate) fn fields_of<'a>(adapter: &'a Adapter, name: &str) -> Vec<Field<'a>> 
             is_required: raw.get("required") == Some(&Value::Bool(true))
                 || raw.get("default").is_some_and(|default| !default.is_null()),
             description: raw.get("description").and_then(Value::as_str).unwrap_or_default(),
+            is_sensitive: raw.get("sensitive") == Some(&Value::Bool(true)),
         })
     };
     fields.into_iter().flatten().filter_map(field).collect()

@@ -68,7 +68,7 @@ pub(super) async fn sort_applied(run: &Run, cases: &Cases) {
             });
         }
         if tested == 0 {
-            cases.skip_without(format!(
+            cases.skip_scarce(format!(
                 "a field by which `{}` sorts, and at least two items",
                 operation.name
             ));

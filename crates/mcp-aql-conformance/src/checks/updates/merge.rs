@@ -32,9 +32,9 @@ pub(super) async fn overwrites(run: &Run, cases: &Cases) {
     for subject in subjects(run, cases).await {
         let Some(now) = run.stored(&subject.thing, cases).await else { continue };
         let fields = subject.thing.resource.changeable(run);
-        let news = fields
-            .into_iter()
-            .filter_map(|field| Some((field.name, field.other(member(&now, field.name))?)));
+        let shown = fields.into_iter().filter(|field| !field.is_sensitive);
+        let news =
+            shown.filter_map(|field| Some((field.name, field.other(member(&now, field.name))?)));
         let news: Vec<_> = news.collect();
         if news.is_empty() {
             // The call records the reason for the skip.
