@@ -24,6 +24,7 @@ import sdk
 
 ROOT = Path(__file__).resolve().parent.parent
 VERSION = "2026.8.31"
+EVERYTHING = "@modelcontextprotocol/server-everything", VERSION
 # Starting such a server takes most of the time.
 SECONDS = 30
 ROOT_CAUSE = "tools.endpoint"
@@ -98,10 +99,13 @@ def check(what, command, target, tool):
 def main():
     command = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "target/release/mcp-aql-conformance").resolve()
 
-    def from_npm(name):
-        return [npm.node(), npm.install(f"@modelcontextprotocol/{name}", VERSION) / "dist" / "index.js"]
+    def installed(package, version):
+        return [npm.node(), npm.install(package, version) / "dist" / "index.js"]
 
-    everything = from_npm("server-everything")
+    def from_npm(name):
+        return installed(f"@modelcontextprotocol/{name}", VERSION)
+
+    everything = installed(*EVERYTHING)
     with tempfile.TemporaryDirectory() as folder:
         memory = ["env", f"MEMORY_FILE_PATH={folder}/memory.jsonl", *from_npm("server-memory")]
         servers = [

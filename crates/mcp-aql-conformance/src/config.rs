@@ -36,6 +36,7 @@ pub struct Settings {
     pub(crate) max_operations: Option<usize>,
     pub(crate) max_irreversible: usize,
     pub(crate) max_created: usize,
+    pub(crate) is_isolated: bool,
     pub(crate) file: File,
 }
 
@@ -52,6 +53,7 @@ impl Default for Settings {
             max_operations: None,
             max_irreversible: 40,
             max_created: 200,
+            is_isolated: false,
             file: File::default(),
         }
     }
@@ -123,6 +125,17 @@ impl Settings {
     pub fn time_limits(mut self, limits: TimeLimits) -> Self {
         let clamp = |limit: Duration| limit.clamp(MIN_TIME_LIMIT, MAX_TIME_LIMIT);
         self.limits = TimeLimits { request: clamp(limits.request), run: clamp(limits.run) };
+        self
+    }
+
+    /// States that the adapter's data belong to this run alone. Operations of the category READ are called
+    /// without a verb such as get or list in their names, and neither the calls whose effects the run cannot
+    /// undo nor the created items are limited, unless a configuration file limits them.
+    #[must_use]
+    pub fn isolated(mut self) -> Self {
+        self.is_isolated = true;
+        self.max_irreversible = self.file.limits.irreversible_calls.unwrap_or(usize::MAX);
+        self.max_created = self.file.limits.created_items.unwrap_or(usize::MAX);
         self
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use self::gaps::Gap;
 use crate::category::{Category, Mode};
-use crate::config::File;
+use crate::config::Settings;
 use crate::verbs::is_reading;
 
 /// A tool of `tools/list`.
@@ -247,10 +247,12 @@ pub(crate) struct Adapter {
 }
 
 impl Adapter {
-    /// Marks the operations that read according to the configuration.
-    pub(crate) fn apply_reading_names(&mut self, file: &File) {
+    /// Marks the operations that read according to the settings.
+    pub(crate) fn apply_reading_names(&mut self, settings: &Settings) {
+        let file = &settings.file;
         for operation in &mut self.operations {
-            operation.has_reading_name = is_reading(&operation.name, &file.reading_verbs)
+            operation.has_reading_name = settings.is_isolated
+                || is_reading(&operation.name, &file.reading_verbs)
                 || file.reading_operations.contains(&operation.name);
         }
     }

@@ -234,7 +234,7 @@ impl Runner {
             (Some(_), None) => {}
             (None, None) => self.find_named(&adapter)?,
         }
-        adapter.apply_reading_names(&self.settings.file);
+        adapter.apply_reading_names(&self.settings);
         self.learn_secrets(&adapter);
         (self.progress_callback)(Progress::Learned {
             name: adapter.name().to_owned(),

@@ -11,8 +11,8 @@ use crate::stream::ServeStream as _;
 /// unless the adapter reaches level 2.
 ///
 /// **It calls everything**: operations of all categories, with values generated from the
-/// parameters' tables. Resources that it creates are also updated and deleted. Pass an adapter of
-/// the test's own, with a store and services of the test's own. The limit on confirmation tokens is
+/// parameters' tables. Resources that it creates are also updated and deleted, and there is no limit
+/// on calls whose effects cannot be undone. Pass an adapter of the test's own, with a store and services of the test's own. The limit on confirmation tokens is
 /// lifted during the run. [`assert_conforms_with`] can restrict the calls, check level 1 only, and
 /// accept values that cannot be generated.
 ///
@@ -120,5 +120,5 @@ pub async fn conformance_report(
         // The runner reports how the connection ends.
         tokio::spawn(async move { adapter.serve(stream).await });
     });
-    Ok(Runner::new(target, settings).run().await)
+    Ok(Runner::new(target, settings.isolated()).run().await)
 }
