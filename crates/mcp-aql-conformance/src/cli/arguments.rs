@@ -37,6 +37,7 @@ Examples:
   mcp-aql-conformance test --allow create,update,delete --format junit --output report.xml -- ./adapter
   mcp-aql-conformance test --check introspection.bad_query --mode semantic -- npx my-adapter
   mcp-aql-conformance test --rerun-failed report.json -- npx my-adapter
+  mcp-aql-conformance test --plan --allow create,delete -- npx my-adapter
 
 Without --allow, the run only calls READ operations and makes calls that must fail.";
 
@@ -49,6 +50,9 @@ pub(crate) enum Command {
         asked: Box<RunArguments>,
         #[command(flatten)]
         selection: Box<SelectionArguments>,
+        /// Only read tools and introspection, and show what the run would call and create
+        #[arg(long, conflicts_with_all = ["baseline", "write_baseline"])]
+        plan: bool,
         #[command(flatten)]
         files: TestFiles,
         #[command(flatten)]

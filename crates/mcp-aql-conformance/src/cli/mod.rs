@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use clap::Parser as _;
 use mcp_aql_conformance::report::{Baseline, Diff};
-use mcp_aql_conformance::{EvidenceError, Progress, Report, Runner, checks};
+use mcp_aql_conformance::{EvidenceError, Progress, Report, Runner, Settings, Target, checks};
 
 use arguments::{Arguments, Command, DiffFormat, RunArguments, TestFiles};
 use output::Output;
@@ -69,7 +69,10 @@ pub(crate) fn main() -> ExitCode {
 /// Runs a command. Errors are messages for the user.
 fn run(command: Command) -> Result<Outcome, String> {
     match command {
-        Command::Test { asked, selection, files, output } => {
+        Command::Test { asked, selection, plan: true, files, output } => {
+            plan(&asked, &selection, &files, &output)
+        }
+        Command::Test { asked, selection, plan: false, files, output } => {
             test(&asked, &selection, &files, &output)
         }
         Command::Evidence { asked, output } => {
@@ -128,21 +131,11 @@ fn test(
     files: &TestFiles,
     output: &Output,
 ) -> Result<Outcome, String> {
-    let (target, settings) = asked.resolve().map_err(|error| error.to_string())?;
-    let Some(settings) = selection.apply(settings)? else {
-        output::print_notice("the report has no findings: there is nothing to run");
-        return Ok(Outcome::Success);
-    };
+    let Some(settings) = settings(asked, selection)? else { return Ok(Outcome::Success) };
     let baseline = files.baseline.as_deref().map(output::read_baseline).transpose()?;
     output.check()?;
     output::check(files.write_baseline.as_deref())?;
-    let mut runner = Runner::of(target, settings).invocation(asked.invocation());
-    if let Some(file) = &files.trace {
-        let created = std::fs::File::create(file);
-        let created =
-            created.map_err(|error| format!("cannot write `{}`: {error}", file.display()))?;
-        runner = runner.trace(created);
-    }
+    let runner = traced(settings, asked, files)?;
     in_the_end(asked.may_create(), async {
         let watch = Arc::new(ProgressLine::new());
         let watching = Arc::clone(&watch);
@@ -156,6 +149,50 @@ fn test(
         }
         write_report(&report, output)
     })
+}
+
+/// Reads the adapter and writes the plan of a run.
+fn plan(
+    asked: &RunArguments,
+    selection: &SelectionArguments,
+    files: &TestFiles,
+    output: &Output,
+) -> Result<Outcome, String> {
+    let Some(settings) = settings(asked, selection)? else { return Ok(Outcome::Success) };
+    output.check_plan()?;
+    let runner = traced(settings, asked, files)?;
+    in_the_end(false, async {
+        let plan = runner.plan().await;
+        output.write_plan(&plan)?;
+        // The exit code of a run that finds no adapter.
+        Ok(if plan.modes.is_empty() { Outcome::Judged(1) } else { Outcome::Success })
+    })
+}
+
+/// The target and the settings of a run; `None` if no check is selected.
+fn settings(
+    asked: &RunArguments,
+    selection: &SelectionArguments,
+) -> Result<Option<(Arc<dyn Target>, Settings)>, String> {
+    let (target, settings) = asked.resolve().map_err(|error| error.to_string())?;
+    let settings = selection.apply(settings)?;
+    if settings.is_none() {
+        output::print_notice("the report has no findings: there is nothing to run");
+    }
+    Ok(settings.map(|settings| (target, settings)))
+}
+
+/// A runner that writes the trace, if one is wanted.
+fn traced(
+    (target, settings): (Arc<dyn Target>, Settings),
+    asked: &RunArguments,
+    files: &TestFiles,
+) -> Result<Runner, String> {
+    let runner = Runner::of(target, settings).invocation(asked.invocation());
+    let Some(file) = &files.trace else { return Ok(runner) };
+    let created = std::fs::File::create(file);
+    let created = created.map_err(|error| format!("cannot write `{}`: {error}", file.display()))?;
+    Ok(runner.trace(created))
 }
 
 fn runner(asked: &RunArguments) -> Result<Runner, String> {

@@ -126,7 +126,7 @@ impl Run {
     }
 
     /// Whether a tool belongs to another endpoint than the operation.
-    fn is_elsewhere(&self, tool: &str, operation: &Operation) -> bool {
+    pub(super) fn is_elsewhere(&self, tool: &str, operation: &Operation) -> bool {
         let is_endpoint = self.adapter.endpoints.iter().any(|endpoint| endpoint.name == tool);
         let family = tool_parts(tool).and_then(|(_, family)| family);
         is_endpoint
@@ -164,23 +164,28 @@ impl Run {
         aimed
     }
 
-    /// Whether the required parameters that select the affected data are missing. An operation without such
-    /// parameters may affect all data.
+    /// Whether the required parameters that select the affected data are missing.
     fn lacks(&self, operation: &Operation, item: &Value) -> bool {
         let given = |name: &str| {
             item.get(name).is_some()
                 || item.get("params").is_some_and(|params| params.get(name).is_some())
         };
+        self.selects_data(operation)
+            && !operation.required().any(|parameter| given(&parameter.name))
+    }
+
+    /// Whether required parameters select the affected data. An operation without such parameters may affect
+    /// all data.
+    pub(super) fn selects_data(&self, operation: &Operation) -> bool {
         // The configured values may be arbitrary.
         let is_named = self.is_named_whole(operation) && self.forbids(operation).is_none();
         let mut required = operation.required();
-        let is_aimed = match operation.category {
+        match operation.category {
             Some(Category::Create) => required.next().is_some(),
             _ => required.any(|parameter| {
                 is_identifier(&parameter.name) || (is_named && parameter.kind == "string")
             }),
-        };
-        is_aimed && !operation.required().any(|parameter| given(&parameter.name))
+        }
     }
 
     /// Sends a call, and skips the case if the adapter is unresponsive or limits the rate for too long.

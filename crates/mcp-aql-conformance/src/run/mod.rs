@@ -5,6 +5,7 @@ mod calls;
 mod connection;
 mod observations;
 mod pace;
+mod planned_use;
 mod protection;
 mod spare;
 mod unreadable;
@@ -34,6 +35,7 @@ use crate::wire::{Connection, Samples, Tap, Target};
 use crate::{leaks, sample};
 
 pub(crate) use self::calls::arguments;
+pub(crate) use self::planned_use::PlannedUse;
 pub(crate) use self::spare::SpareConnection;
 
 /// The maximum number of concurrent cases of one check.

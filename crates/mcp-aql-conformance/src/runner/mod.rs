@@ -1,6 +1,7 @@
 //! A whole run: it reaches and learns the adapter in each mode, runs all checks, and judges the results.
 
 mod phases;
+mod plan;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -152,28 +153,21 @@ impl Runner {
             collected: BTreeMap::new(),
             took: Duration::ZERO,
         };
-        // First the adapter as started, or in the only mode of the run, then the other mode.
-        let only = self.settings.mode;
-        let asked = only.filter(|mode| self.target.offers(*mode));
-        match self.surface(asked, only.unwrap_or(Mode::Semantic), until).await {
-            Ok(first) if only.is_some_and(|only| only != first.adapter.mode) => {
-                let why = format!("the adapter serves only in {} mode", first.adapter.mode);
-                whole.unlearned.push((only, NoResponse::Unreachable(why).into()));
-            }
-            Ok(first) if only.is_some() => whole.surfaces.push(first),
-            Ok(first) => {
-                let (is_all, mode) = (first.adapter.serves_all, first.adapter.mode);
-                let is_read = first.adapter.unread().is_none();
-                whole.surfaces.push(first);
-                let other = mode.other();
-                let asked = (!is_all).then_some(other);
-                if is_read && (is_all || self.target.offers(other)) {
-                    match self.surface(asked, other, until).await {
-                        Ok(second) => whole.surfaces.push(second),
-                        Err(why) => whole.unlearned.push((Some(other), why)),
+        let (asked, of_all) = self.first_mode();
+        match self.surface(asked, of_all, until).await {
+            Ok(first) => match self.mode_obstacle(&first.adapter) {
+                Some(why) => whole.unlearned.push((self.settings.mode, why)),
+                None => {
+                    let second = self.second_mode(&first.adapter);
+                    whole.surfaces.push(first);
+                    if let Some((asked, of_all)) = second {
+                        match self.surface(asked, of_all, until).await {
+                            Ok(second) => whole.surfaces.push(second),
+                            Err(why) => whole.unlearned.push((Some(of_all), why)),
+                        }
                     }
                 }
-            }
+            },
             Err(why) => whole.unlearned.push((None, why)),
         }
         if !whole.surfaces.is_empty() {
@@ -181,6 +175,28 @@ impl Runner {
         }
         whole.took = started.elapsed();
         whole
+    }
+
+    /// The first mode to ask for, and the one to test if the adapter serves both at once: the adapter as
+    /// started, or in the only mode of the run.
+    fn first_mode(&self) -> (Option<Mode>, Mode) {
+        let only = self.settings.mode;
+        (only.filter(|mode| self.target.offers(*mode)), only.unwrap_or(Mode::Semantic))
+    }
+
+    /// The reason why the first mode is not the one to test, if it is not.
+    fn mode_obstacle(&self, first: &Adapter) -> Option<LearnError> {
+        self.settings.mode.filter(|only| *only != first.mode)?;
+        let why = format!("the adapter serves only in {} mode", first.mode);
+        Some(NoResponse::Unreachable(why).into())
+    }
+
+    /// The second mode to ask for, and the one to test if the adapter serves both at once.
+    fn second_mode(&self, first: &Adapter) -> Option<(Option<Mode>, Mode)> {
+        let other = first.mode.other();
+        let is_available = first.serves_all || self.target.offers(other);
+        let is_wanted = self.settings.mode.is_none() && first.unread().is_none();
+        (is_wanted && is_available).then(|| ((!first.serves_all).then_some(other), other))
     }
 
     /// Runs the checks across modes.
