@@ -109,6 +109,9 @@ impl Run {
             if operation.is_read() {
                 continue;
             }
+            if !operation.is_exercised {
+                return Some(Skip::NotSampled(operation.name.clone()));
+            }
             let lacks = self.lacks(operation, item);
             // Without permission, a call needs two independent reasons to be rejected.
             if let Some(why) = self.forbids(operation)
