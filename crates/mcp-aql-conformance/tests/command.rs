@@ -205,7 +205,12 @@ fn interrupted_run_ends_the_adapter() {
 
     let cases = [
         ("INT", "read", "interrupted\n"),
-        ("TERM", "create", "interrupted; the items that the run created were not removed\n"),
+        (
+            "TERM",
+            "create",
+            "interrupted; removing what the run created; a second signal ends it at once\n\
+             nothing was left behind\n",
+        ),
     ];
     for (signal, allowed, words) in cases {
         let folder = tempfile::tempdir().unwrap();

@@ -170,11 +170,6 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 impl RunArguments {
-    /// Whether the run may create items that outlive it.
-    pub(crate) fn may_create(&self) -> bool {
-        self.allow.iter().any(|category| *category != Category::Read)
-    }
-
     /// Resolves the target and the settings of the run.
     pub(crate) fn resolve(&self) -> Result<(Arc<dyn Target>, Settings), ConfigError> {
         let file = match &self.config {

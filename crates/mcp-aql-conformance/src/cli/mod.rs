@@ -6,6 +6,7 @@ mod http_target;
 #[cfg(not(feature = "http"))]
 #[path = "without_http.rs"]
 mod http_target;
+mod interruption;
 mod list;
 mod output;
 mod progress;
@@ -17,7 +18,9 @@ use std::sync::Arc;
 
 use clap::Parser as _;
 use mcp_aql_conformance::report::{Baseline, Diff};
-use mcp_aql_conformance::{EvidenceError, Progress, Report, Runner, Settings, Target, checks};
+use mcp_aql_conformance::{
+    Category, EvidenceError, Progress, Report, Runner, Settings, Target, checks,
+};
 
 use arguments::{Arguments, Command, DiffFormat, RunArguments, TestFiles};
 use output::Output;
@@ -76,9 +79,11 @@ fn run(command: Command) -> Result<Outcome, String> {
             test(&asked, &selection, &files, &output)
         }
         Command::Evidence { asked, output } => {
-            let runner = runner(&asked)?;
+            let (target, settings) = asked.resolve().map_err(|error| error.to_string())?;
+            let may_create = may_create(&settings);
+            let runner = Runner::of(target, settings);
             output::check(output.as_deref())?;
-            in_the_end(asked.may_create(), async {
+            in_the_end(may_create, async {
                 let reported = |progress| {
                     if let Progress::LeftBehind(left) = progress {
                         let left = left.iter().map(|left| format!("\n  {}", output::plain(left)));
@@ -135,12 +140,18 @@ fn test(
     let baseline = files.baseline.as_deref().map(output::read_baseline).transpose()?;
     output.check()?;
     output::check(files.write_baseline.as_deref())?;
+    let may_create = may_create(&settings.1);
     let runner = traced(settings, asked, files)?;
-    in_the_end(asked.may_create(), async {
+    block_on(async {
         let watch = Arc::new(ProgressLine::new());
         let watching = Arc::clone(&watch);
-        let mut report = runner.on_progress(move |progress| watching.show(progress)).run().await;
+        let runner = runner.on_progress(move |progress| watching.show(progress));
+        let tested = interruption::run(&runner, may_create).await;
         watch.end();
+        let mut report = match tested {
+            Some(report) => report,
+            None => return Ok(Outcome::Interrupted),
+        };
         if let Some(baseline) = &baseline {
             report.accept(baseline);
         }
@@ -195,9 +206,9 @@ fn traced(
     Ok(runner.trace(created))
 }
 
-fn runner(asked: &RunArguments) -> Result<Runner, String> {
-    let (target, settings) = asked.resolve().map_err(|error| error.to_string())?;
-    Ok(Runner::of(target, settings))
+/// Whether a run with these settings may create items that outlive it.
+fn may_create(settings: &Settings) -> bool {
+    Category::ALL.iter().any(|it| *it != Category::Read && settings.allows(*it))
 }
 
 fn write_report(report: &Report, output: &Output) -> Result<Outcome, String> {
@@ -213,9 +224,7 @@ fn in_the_end(
     may_create: bool,
     work: impl Future<Output = Result<Outcome, String>>,
 ) -> Result<Outcome, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
-    runtime.block_on(async {
+    block_on(async {
         tokio::select! {
             // Install signal handlers before starting the adapter.
             biased;
@@ -230,4 +239,11 @@ fn in_the_end(
             ended = work => ended,
         }
     })
+}
+
+/// Runs a future and ends all child processes afterwards.
+fn block_on(work: impl Future<Output = Result<Outcome, String>>) -> Result<Outcome, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
+    runtime.block_on(work)
 }

@@ -40,8 +40,7 @@ impl Resources {
     pub(crate) fn note(&self, exchange: &Exchange, sent: u64) {
         let asked = exchange.arguments.get("operations").and_then(Value::as_array);
         if exchange.no_response().is_some() {
-            let each = asked.map_or(std::slice::from_ref(&exchange.arguments), Vec::as_slice);
-            return each.iter().for_each(|arguments| self.note_unanswered(arguments));
+            return self.note_unanswered(&self.creating(&exchange.arguments));
         }
         let Some(body) = exchange.body() else { return };
         let Some(asked) = asked else { return self.note_one(&exchange.arguments, body, sent) };
@@ -54,15 +53,30 @@ impl Resources {
         }
     }
 
-    fn note_unanswered(&self, arguments: &Value) {
-        let operation = arguments.get("operation").and_then(Value::as_str).unwrap_or_default();
+    /// Expects the reply to a call. If it does not arrive, the call may have created items nevertheless.
+    pub(crate) fn expect_reply(&self, arguments: &Value) -> ExpectedReply<'_> {
+        ExpectedReply { resources: self, creating: self.creating(arguments) }
+    }
+
+    /// The CREATE operations of a call, once for each item.
+    fn creating(&self, arguments: &Value) -> Vec<String> {
+        let asked = arguments.get("operations").and_then(Value::as_array);
+        let each = asked.map_or(std::slice::from_ref(arguments), Vec::as_slice).iter();
         let others = lock(&self.others);
-        let creates = others.contains_key(operation)
-            || self.kinds.iter().any(|kind| kind.create == operation);
-        drop(others);
-        if creates && !is_dry(arguments) {
-            let mut unanswered = lock(&self.unanswered);
-            *unanswered.entry(operation.to_owned()).or_default() += 1;
+        let creates = |operation: &str| {
+            others.contains_key(operation) || self.kinds.iter().any(|kind| kind.create == operation)
+        };
+        each.filter(|arguments| !is_dry(arguments))
+            .filter_map(|arguments| arguments.get("operation")?.as_str())
+            .filter(|operation| creates(operation))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn note_unanswered(&self, creating: &[String]) {
+        let mut unanswered = lock(&self.unanswered);
+        for operation in creating {
+            *unanswered.entry(operation.clone()).or_default() += 1;
         }
     }
 
@@ -314,6 +328,27 @@ impl Resources {
 
     fn lock(&self) -> MutexGuard<'_, Vec<LedgerEntry>> {
         lock(&self.made)
+    }
+}
+
+/// A call whose reply has not arrived. If this is dropped before, the call counts as unanswered.
+pub(crate) struct ExpectedReply<'r> {
+    resources: &'r Resources,
+    creating: Vec<String>,
+}
+
+impl ExpectedReply<'_> {
+    /// The reply arrived, or the reason why there is none is known.
+    pub(crate) fn arrived(mut self) {
+        self.creating.clear();
+    }
+}
+
+impl Drop for ExpectedReply<'_> {
+    fn drop(&mut self) {
+        if !self.creating.is_empty() {
+            self.resources.note_unanswered(&self.creating);
+        }
     }
 }
 

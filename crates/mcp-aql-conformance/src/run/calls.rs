@@ -238,9 +238,19 @@ impl Run {
         let mut waited = Duration::ZERO;
         loop {
             self.pacer.turn().await;
+            if self.is_stopped() {
+                let lost = NoResponse::Closed("the run was interrupted".to_owned());
+                return Exchange {
+                    tool: tool.to_owned(),
+                    arguments,
+                    reply: Reply::NoResponse(lost),
+                };
+            }
+            let expected = self.resources.expect_reply(&arguments);
             let begun = self.begun();
             let concurrent = self.at_once().saturating_sub(self.room.available_permits());
             let exchange = Exchange::make(connection, tool, arguments, meta.clone()).await;
+            expected.arrived();
             self.call_times.add(begun.0.elapsed(), concurrent);
             self.note(&exchange, begun);
             let Some(pause) = exchange.retry_pause() else { return exchange };

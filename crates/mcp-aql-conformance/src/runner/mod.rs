@@ -1,5 +1,6 @@
 //! A whole run: it reaches and learns the adapter in each mode, runs all checks, and judges the results.
 
+mod interruption;
 mod phases;
 mod plan;
 
@@ -9,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+pub use self::interruption::Interrupted;
+use self::interruption::Interruption;
 use crate::adapter::Adapter;
 use crate::adapter::gaps;
 use crate::cases::{CaseResults, Cases, Skip};
@@ -83,6 +86,7 @@ pub struct Runner {
     secrets: Arc<Secrets>,
     invocation: Arc<[String]>,
     trace: Option<Arc<Trace>>,
+    interruption: Interruption,
 }
 
 impl std::fmt::Debug for Runner {
@@ -108,6 +112,7 @@ impl Runner {
             secrets,
             invocation: Arc::new([]),
             trace: None,
+            interruption: Interruption::default(),
         }
     }
 
@@ -139,9 +144,12 @@ impl Runner {
 
     /// Runs all checks in every available mode.
     pub async fn run(&self) -> Report {
-        let whole = self.whole().await;
+        self.judge(&self.whole().await)
+    }
+
+    fn judge(&self, whole: &RunResults) -> Report {
         let target = self.target.describe();
-        Report::judge(&target, &self.invocation, &self.settings, &self.secrets, &whole)
+        Report::judge(&target, &self.invocation, &self.settings, &self.secrets, whole)
     }
 
     async fn whole(&self) -> RunResults {
@@ -234,9 +242,12 @@ impl Runner {
             let adapter = learn::learn(&connection, of_all).await?;
             Ok::<_, LearnError>((connection, adapter))
         };
-        let (connection, mut adapter) = tokio::time::timeout_at(until.into(), learning)
-            .await
-            .unwrap_or(Err(NoResponse::TimedOut(self.settings.limits.run).into()))?;
+        let (connection, mut adapter) = tokio::select! {
+            biased;
+            () = self.interruption.wait() => Err(LearnError::Interrupted),
+            learned = tokio::time::timeout_at(until.into(), learning) => learned
+                .unwrap_or(Err(NoResponse::TimedOut(self.settings.limits.run).into())),
+        }?;
         if let Some(asked) = asked
             && asked != adapter.mode
         {

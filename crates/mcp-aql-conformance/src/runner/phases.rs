@@ -43,10 +43,6 @@ impl Runner {
             .collect();
         let run = self.learned(asked, of_all, tap, until, every).await?;
         tap.set_mode(run.adapter.mode);
-        match run.adapter.unread() {
-            None => run.prepare().await,
-            Some(_) => run.ask_again().await,
-        }
         let done = Mutex::new(0_usize);
         let total = wanted.len();
         let reported = |check: &'static Check| {
@@ -54,11 +50,7 @@ impl Runner {
             *done += 1;
             (self.progress_callback)(Progress::Checked { check: check.id, done: *done, total });
         };
-        let mut left_behind = Vec::new();
-        for phase in [0, 1, 2, 3, 4] {
-            if phase == 4 {
-                left_behind = run.clear_up().await;
-            }
+        let phase = async |phase| {
             let now = wanted.iter().copied().filter(|check| phase_of(&check.body) == phase);
             let at_once = if phase == 3 { 1 } else { CONCURRENT_CHECKS };
             stream::iter(now)
@@ -70,7 +62,19 @@ impl Runner {
                     }
                 })
                 .await;
-        }
+        };
+        self.until_interrupted(&run, async {
+            match run.adapter.unread() {
+                None => run.prepare().await,
+                Some(_) => run.ask_again().await,
+            }
+            for number in [0, 1, 2, 3] {
+                phase(number).await;
+            }
+        })
+        .await;
+        let left_behind = self.clear_up(&run).await;
+        phase(4).await;
         wanted.iter().for_each(|check| block(&run, check, &of(check)));
         let collected = cases.iter().map(|(check, cases)| (*check, cases.results())).collect();
         let adapter = run.close().await;

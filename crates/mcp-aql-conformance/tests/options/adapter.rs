@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, Write as _};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -20,6 +21,12 @@ pub(crate) fn serve(faults: &[String]) {
         }
         let Ok(request) = serde_json::from_str::<Value>(&line) else { continue };
         let Some(id) = request.get("id") else { continue };
+        if has("slow") && request["method"] == "tools/call" {
+            std::thread::sleep(Duration::from_millis(3));
+        }
+        if has("stubborn") && request["params"]["arguments"]["operation"] == "delete_bed" {
+            continue;
+        }
         let reply = match adapter.result(&request) {
             Some(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
             None => json!({ "jsonrpc": "2.0", "id": id, "error": {

@@ -9,6 +9,8 @@
 )]
 
 mod adapter;
+#[cfg(unix)]
+mod interruption;
 mod plan;
 
 use std::path::{Path, PathBuf};
@@ -31,6 +33,14 @@ const TESTS: &[Test] = &[
     ("plan_calls_only_introspection", plan::calls_only_introspection),
     ("plan_names_the_use_of_every_operation", plan::names_the_use_of_every_operation),
     ("plan_agrees_with_the_run", plan::agrees_with_the_run),
+    #[cfg(unix)]
+    ("interrupted_run_removes_its_items", interruption::removes_its_items),
+    #[cfg(unix)]
+    ("interrupted_run_reports_what_stays_behind", interruption::reports_what_stays_behind),
+    #[cfg(unix)]
+    ("interrupted_run_ends_in_time", interruption::ends_in_time),
+    #[cfg(unix)]
+    ("second_signal_ends_the_run_at_once", interruption::ends_at_once),
 ];
 
 fn main() -> ExitCode {

@@ -11,12 +11,16 @@ use crate::{command, file, report, text};
 fn received(file: &Path) -> BTreeSet<String> {
     let received = std::fs::read_to_string(file).unwrap();
     let requests = received.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    requests
-        .map(|request| match request["method"].as_str() {
-            Some("tools/call") => request["params"]["arguments"]["operation"].to_string(),
-            method => method.unwrap_or_default().to_owned(),
-        })
-        .collect()
+    let of_request = |request: Value| {
+        let arguments = &request["params"]["arguments"];
+        let batch = arguments["operations"].as_array().into_iter().flatten();
+        let operations = batch.chain([arguments]).map(|item| item["operation"].to_string());
+        match request["method"].as_str() {
+            Some("tools/call") => operations.filter(|name| name != "null").collect(),
+            method => vec![method.unwrap_or_default().to_owned()],
+        }
+    };
+    requests.flat_map(of_request).collect()
 }
 
 /// Runs `test --plan` and returns the exit code and the plan.
@@ -129,16 +133,36 @@ pub(crate) fn names_the_use_of_every_operation() {
 }
 
 pub(crate) fn agrees_with_the_run() {
-    for allowed in ["read", "create", "delete", "create,delete,execute"] {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, sampled) = file(&folder, "sampled.toml");
+    std::fs::write(&config, "[limits]\noperations = 1").unwrap();
+    let all = "create,delete,execute";
+    for options in [
+        &["--allow", "read"][..],
+        &["--allow", "create"],
+        &["--allow", "delete"],
+        &["--allow", all],
+        &["--allow", all, "--config", &sampled],
+    ] {
+        let options =
+            [options, &["--mode", "semantic", "--level", "1", "--timeout", "0.5"]].concat();
         let folder = tempfile::tempdir().unwrap();
         let (log, _) = file(&folder, "received");
-        let (_, planned) = plan(&["--allow", allowed, "--mode", "semantic"], &["garden"]);
-        let mut command = command(&["test", "--allow", allowed, "--mode", "semantic"], &["garden"]);
+        let (_, planned) = plan(&options, &["garden"]);
+        let mut command = command(&[&["test"], &options[..]].concat(), &["garden"]);
         command.env("GARDEN_RECEIVED", &log).output().unwrap();
         let received = received(&log);
         for operation in planned["modes"][0]["operations"].as_array().unwrap() {
             let is_sent = received.contains(&operation["name"].to_string());
-            assert_eq!(is_sent, operation["use"] != "notCalled", "{allowed}: {operation}");
+            assert_eq!(is_sent, operation["use"] != "notCalled", "{options:?}: {operation}");
         }
-    }
+    } // A batch with a request that must be rejected names only operations of the sample, too.
+    let (log, _) = file(&folder, "received");
+    let options = ["test", "--category", "batch", "--mode", "semantic", "--config", &sampled];
+    command(&options, &["garden"]).env("GARDEN_RECEIVED", &log).output().unwrap();
+    let received = received(&log);
+    assert!(
+        received.contains("\"list_beds\"") && !received.contains("\"create_bed\""),
+        "{received:?}"
+    );
 }
