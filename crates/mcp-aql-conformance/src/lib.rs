@@ -84,7 +84,7 @@ pub use evidence::EvidenceError;
 pub use finding::{Difference, Finding};
 pub use report::{Report, Verdict};
 pub use requirements::{Rank, RequirementSource, requirement, requirements};
-pub use runner::{Interrupted, Progress, Runner};
+pub use runner::{Progress, Runner};
 pub use time_limits::TimeLimits;
 #[cfg(feature = "http")]
 pub use wire::UrlTarget;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_aql_conformance::{Interrupted, Report, Runner};
+use mcp_aql_conformance::{Report, Runner};
 use tokio::sync::Notify;
 
 use super::output::{plain, print_notice};
@@ -13,7 +13,7 @@ use super::signals::interrupted;
 const END_TIMEOUT: Duration = Duration::from_secs(12);
 
 /// Runs the checks. After Ctrl-C or SIGTERM, the run removes what it created, a message says what stays behind,
-/// and there is no report. A second signal ends the run at once.
+/// and the report has the results so far. A second signal ends the run at once, without a report.
 pub(super) async fn run(runner: &Runner, may_create: bool) -> Option<Report> {
     let is_interrupted = Notify::new();
     let first = async {
@@ -42,18 +42,22 @@ pub(super) async fn run(runner: &Runner, may_create: bool) -> Option<Report> {
             }
             None
         }
-        tested = runner.run_until(first) => match tested {
-            Ok(report) => Some(report),
-            Err(Interrupted { left_behind, .. }) => {
+        report = runner.run_until(first) => {
+            if report.interrupted {
                 progress::clear();
-                if !left_behind.is_empty() {
-                    let left = left_behind.iter().map(|left| format!("\n  {}", plain(left)));
-                    print_notice(&format!("left behind:{}", left.collect::<String>()));
-                } else if may_create {
-                    print_notice("nothing was left behind");
-                }
-                None
+                say_what_is_left(&report, may_create);
             }
-        },
+            Some(report)
+        }
+    }
+}
+
+/// Says what an interrupted run left behind, before the report does.
+fn say_what_is_left(report: &Report, may_create: bool) {
+    if !report.left_behind.is_empty() {
+        let left = report.left_behind.iter().map(|left| format!("\n  {}", plain(left)));
+        print_notice(&format!("left behind:{}", left.collect::<String>()));
+    } else if may_create {
+        print_notice("nothing was left behind");
     }
 }

@@ -33,7 +33,7 @@ use signals::interrupted;
 enum Outcome {
     /// The command succeeded.
     Success,
-    /// The exit code of a report: 0, 1 or 2.
+    /// The exit code of a report.
     Judged(u8),
     /// The command could not be executed.
     Refused,
@@ -148,14 +148,12 @@ fn test(
         let runner = runner.on_progress(move |progress| watching.show(progress));
         let tested = interruption::run(&runner, may_create).await;
         watch.end();
-        let mut report = match tested {
-            Some(report) => report,
-            None => return Ok(Outcome::Interrupted),
-        };
+        let Some(mut report) = tested else { return Ok(Outcome::Interrupted) };
         if let Some(baseline) = &baseline {
             report.accept(baseline);
         }
-        if let Some(file) = &files.write_baseline {
+        // The baseline of an interrupted run would accept everything that was not tested.
+        if let Some(file) = files.write_baseline.as_ref().filter(|_| !report.interrupted) {
             output::write(Some(file), &output::json(&Baseline::of(&report))?)?;
         }
         write_report(&report, output)

@@ -138,6 +138,9 @@ pub struct Report {
     pub no_longer_found: Vec<AcceptedFinding>,
     /// The tested modes.
     pub modes: Vec<Mode>,
+    /// Whether the run was interrupted. The report then has what was tested before, and no level.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
     /// Items that the run created and could not remove, with the reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,

@@ -1,5 +1,6 @@
 //! The interruption of a run: it ends its calls and removes what it created.
 
+use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::Runner;
+use crate::cases::Cases;
 use crate::report::Report;
 use crate::run::Run;
 
@@ -14,16 +16,10 @@ use crate::run::Run;
 /// created items are unknown.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
 /// The time to remove the run's items after the interruption.
-const REMOVAL_TIMEOUT: Duration = Duration::from_secs(7);
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Returned when a run was interrupted.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the run was interrupted")]
-#[non_exhaustive]
-pub struct Interrupted {
-    /// Items that the run created and did not remove, with the reasons.
-    pub left_behind: Vec<String>,
-}
+/// The collected cases of each check.
+pub(super) type CasesByCheck = BTreeMap<&'static str, Arc<Cases>>;
 
 /// Whether a run is interrupted.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +30,10 @@ impl Interruption {
         self.0.send_replace(true);
     }
 
+    pub(super) fn is_set(&self) -> bool {
+        *self.0.borrow()
+    }
+
     /// Waits until the run is interrupted.
     pub(super) async fn wait(&self) {
         // The sender cannot be dropped while this borrows it.
@@ -42,43 +42,46 @@ impl Interruption {
 }
 
 impl Runner {
-    /// Runs all checks until this future completes. In that case, the run makes no further calls and removes
-    /// what it created, as far as it may and within about 10 seconds.
-    ///
-    /// # Errors
-    /// [`Interrupted`] if the future completed before the run. There is no report then.
-    pub async fn run_until(
-        &self,
-        interruption: impl Future<Output = ()>,
-    ) -> Result<Report, Interrupted> {
+    /// Runs all checks until this future completes. In that case, the run ends its checks and removes what it
+    /// created, as far as it may and within about 10 seconds. The report is then [`Report::interrupted`] and has
+    /// the results so far.
+    pub async fn run_until(&self, interruption: impl Future<Output = ()>) -> Report {
         let interrupted = Interruption::default();
         let runner = Self { interruption: interrupted.clone(), ..self.clone() };
         let mut whole = pin!(runner.whole());
-        tokio::select! {
+        let whole = tokio::select! {
             biased;
-            () = interruption => interrupted.set(),
-            whole = &mut whole => return Ok(self.judge(&whole)),
-        }
-        let whole = whole.await;
-        let mut left_behind: Vec<_> =
-            whole.surfaces.into_iter().flat_map(|mode| mode.left_behind).collect();
-        left_behind.iter_mut().for_each(|left| self.secrets.mask(left));
-        Err(Interrupted { left_behind })
+            () = interruption => {
+                interrupted.set();
+                whole.await
+            }
+            whole = &mut whole => whole,
+        };
+        self.judge(&whole)
     }
 
-    /// Waits for a future of this run. After an interruption, the run makes no calls, and the future is dropped
-    /// if the replies to earlier calls do not arrive in time.
-    pub(super) async fn until_interrupted(&self, run: &Run, calls: impl Future<Output = ()>) {
-        let mut calls = pin!(calls);
+    /// Waits for the checks of a run. After an interruption, the run makes no calls, and the checks are dropped
+    /// if the replies to earlier calls do not arrive in time. Returns the cases at the interruption, because
+    /// checks without replies find faults that the adapter does not have.
+    pub(super) async fn until_interrupted(
+        &self,
+        run: &Run,
+        checks: impl Future<Output = ()>,
+        cases: &CasesByCheck,
+    ) -> Option<CasesByCheck> {
+        let mut checks = pin!(checks);
         tokio::select! {
             biased;
-            () = &mut calls => return,
+            () = &mut checks => return None,
             () = self.interruption.wait() => {}
         }
+        let so_far = cases.iter().map(|(check, cases)| (*check, Arc::new(cases.copy())));
+        let so_far = so_far.collect();
         run.stop_calls(true);
         // The result is the same if the time is over.
-        let _ = tokio::time::timeout(REPLY_TIMEOUT, calls).await;
+        let _ = tokio::time::timeout(REPLY_TIMEOUT, checks).await;
         run.stop_calls(false);
+        Some(so_far)
     }
 
     /// Removes the items of a run, within a shorter time if it is interrupted. Returns the remaining ones with

@@ -10,11 +10,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-pub use self::interruption::Interrupted;
 use self::interruption::Interruption;
 use crate::adapter::Adapter;
 use crate::adapter::gaps;
-use crate::cases::{CaseResults, Cases, Skip};
+use crate::cases::{CaseResults, Cases, INTERRUPTED, Skip};
 use crate::category::Mode;
 use crate::checks::{self, Body, Check};
 use crate::config::Settings;
@@ -160,6 +159,7 @@ impl Runner {
             unlearned: Vec::new(),
             collected: BTreeMap::new(),
             took: Duration::ZERO,
+            is_interrupted: false,
         };
         let (asked, of_all) = self.first_mode();
         match self.surface(asked, of_all, until).await {
@@ -182,6 +182,7 @@ impl Runner {
             whole.collected = self.of_modes(&whole);
         }
         whole.took = started.elapsed();
+        whole.is_interrupted = self.interruption.is_set();
         whole
     }
 
@@ -218,6 +219,9 @@ impl Runner {
                 let cases = self.cases(check);
                 let unread = whole.surfaces.iter().find_map(|mode| mode.adapter.unread());
                 match (check.left_out(&self.settings), unread) {
+                    _ if self.interruption.is_set() => {
+                        cases.skip(Skip::CutShort(INTERRUPTED.to_owned()));
+                    }
                     (Some(why), _) => cases.skip(Skip::LeftOut(why)),
                     (None, Some(gap)) => cases.skip(gap.skip()),
                     (None, None) => look(whole, &self.settings, &cases),

@@ -1,14 +1,15 @@
 //! The checks of one mode in their phases.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use futures_util::{StreamExt as _, stream};
 
+use super::interruption::CasesByCheck;
 use super::{Progress, Runner};
 use crate::adapter::gaps;
-use crate::cases::{Cases, Skip};
+use crate::cases::{Cases, INTERRUPTED, Skip};
 use crate::category::Mode;
 use crate::checks::{self, Body, Check};
 use crate::learn::LearnError;
@@ -30,7 +31,7 @@ impl Runner {
         // Each mode has its own statistics, so that findings are not repeated.
         let tap = &self.tap();
         let wanted = checks::running(&self.settings);
-        let cases: BTreeMap<_, _> =
+        let cases: CasesByCheck =
             wanted.iter().map(|check| (check.id, Arc::new(self.cases(check)))).collect();
         let of = |check: &Check| cases.get(check.id).map(Arc::clone).unwrap_or_default();
         let every = wanted
@@ -43,12 +44,20 @@ impl Runner {
             .collect();
         let run = self.learned(asked, of_all, tap, until, every).await?;
         tap.set_mode(run.adapter.mode);
-        let done = Mutex::new(0_usize);
+        let done = Mutex::new(BTreeSet::new());
         let total = wanted.len();
         let reported = |check: &'static Check| {
+            // After an interruption, the remaining checks end without having tested anything.
+            if self.interruption.is_set() {
+                return;
+            }
             let mut done = lock(&done);
-            *done += 1;
-            (self.progress_callback)(Progress::Checked { check: check.id, done: *done, total });
+            done.insert(check.id);
+            (self.progress_callback)(Progress::Checked {
+                check: check.id,
+                done: done.len(),
+                total,
+            });
         };
         let phase = async |phase| {
             let now = wanted.iter().copied().filter(|check| phase_of(&check.body) == phase);
@@ -63,7 +72,7 @@ impl Runner {
                 })
                 .await;
         };
-        self.until_interrupted(&run, async {
+        let checks = async {
             match run.adapter.unread() {
                 None => run.prepare().await,
                 Some(_) => run.ask_again().await,
@@ -71,11 +80,19 @@ impl Runner {
             for number in [0, 1, 2, 3] {
                 phase(number).await;
             }
-        })
-        .await;
+        };
+        let so_far = self.until_interrupted(&run, checks, &cases).await;
         let left_behind = self.clear_up(&run).await;
-        phase(4).await;
-        wanted.iter().for_each(|check| block(&run, check, &of(check)));
+        if !self.interruption.is_set() {
+            phase(4).await;
+        }
+        let cases = so_far.as_ref().unwrap_or(&cases);
+        for (check, cases) in wanted.iter().filter_map(|it| Some((it, cases.get(it.id)?))) {
+            if self.interruption.is_set() && !lock(&done).contains(check.id) {
+                cases.skip(Skip::CutShort(INTERRUPTED.to_owned()));
+            }
+            block(&run, check, cases);
+        }
         let collected = cases.iter().map(|(check, cases)| (*check, cases.results())).collect();
         let adapter = run.close().await;
         Ok(ModeResults { adapter, asked, collected, left_behind, called: tap.called() })

@@ -87,6 +87,9 @@ impl Adapter<'_> {
             "tools/list" => Some(json!({ "tools": self.tools() })),
             "tools/call" => {
                 let body = self.call(&request["params"]);
+                if body["success"] == true {
+                    log_success(&request["params"]["arguments"]);
+                }
                 let is_error = body["success"] == false;
                 Some(json!({
                     "content": [{ "type": "text", "text": body.to_string() }], "isError": is_error,
@@ -99,6 +102,11 @@ impl Adapter<'_> {
     fn call(&self, request: &Value) -> Value {
         let arguments = &request["arguments"];
         let params = &arguments["params"];
+        if let Some(items) = arguments["operations"].as_array().filter(|_| (self.has)("batch")) {
+            let call = |item| self.call(&json!({ "name": request["name"], "arguments": item }));
+            let results = items.iter().map(|item| json!({ "result": call(item) }));
+            return json!({ "success": true, "results": results.collect::<Vec<_>>() });
+        }
         let name = match arguments["operation"].as_str() {
             Some(name) if self.names().contains(&name) => name,
             Some(name) => {
@@ -163,11 +171,13 @@ impl Adapter<'_> {
 
     /// The operations of this adapter.
     fn names(&self) -> &'static [&'static str] {
-        let names = &["introspect", "list_beds", "create_bed", "delete_bed", "water_all"];
-        let count = match ((self.has)("garden"), (self.has)("create")) {
-            (true, _) => names.len(),
-            (false, true) => 3,
-            (false, false) => 2,
+        let names =
+            &["introspect", "list_beds", "create_bed", "delete_bed", "water_all", "get_weather"];
+        let count = match ((self.has)("batch"), (self.has)("garden"), (self.has)("create")) {
+            (true, ..) => names.len(),
+            (false, true, _) => 5,
+            (false, false, true) => 3,
+            (false, false, false) => 2,
         };
         names.get(..count).unwrap_or_default()
     }
@@ -233,6 +243,18 @@ impl Adapter<'_> {
             "returns": { "name": "object", "kind": "object", "description": "The result." },
         })
     }
+}
+
+/// Writes the name of an operation that succeeded to the file of the received requests.
+fn log_success(arguments: &Value) {
+    let (Some(log), Some(name)) =
+        (std::env::var_os("GARDEN_RECEIVED"), arguments["operation"].as_str())
+    else {
+        return;
+    };
+    let mut log = std::fs::File::options().append(true).open(log).expect("the file exists");
+    writeln!(log, "{}", json!({ "method": format!("success of {name}") }))
+        .expect("the file is writable");
 }
 
 fn success(data: &Value) -> Value {

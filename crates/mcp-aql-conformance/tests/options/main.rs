@@ -33,8 +33,11 @@ const TESTS: &[Test] = &[
     ("plan_calls_only_introspection", plan::calls_only_introspection),
     ("plan_names_the_use_of_every_operation", plan::names_the_use_of_every_operation),
     ("plan_agrees_with_the_run", plan::agrees_with_the_run),
+    ("plan_covers_batches_of_a_sample", plan::covers_batches_of_a_sample),
     #[cfg(unix)]
     ("interrupted_run_removes_its_items", interruption::removes_its_items),
+    #[cfg(unix)]
+    ("interrupted_run_reports_what_was_done", interruption::reports_what_was_done),
     #[cfg(unix)]
     ("interrupted_run_reports_what_stays_behind", interruption::reports_what_stays_behind),
     #[cfg(unix)]

@@ -44,7 +44,13 @@ pub(crate) fn calls_only_introspection() {
     let output = command.env("GARDEN_RECEIVED", &log).output().unwrap();
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    let expected = ["\"introspect\"", "initialize", "notifications/initialized", "tools/list"];
+    let expected = [
+        "\"introspect\"",
+        "initialize",
+        "notifications/initialized",
+        "success of introspect",
+        "tools/list",
+    ];
     assert_eq!(received(&log), expected.map(str::to_owned).into());
     for part in [
         "In semantic mode\n",
@@ -155,14 +161,27 @@ pub(crate) fn agrees_with_the_run() {
         for operation in planned["modes"][0]["operations"].as_array().unwrap() {
             let is_sent = received.contains(&operation["name"].to_string());
             assert_eq!(is_sent, operation["use"] != "notCalled", "{options:?}: {operation}");
+            let name = operation["name"].as_str().unwrap();
+            let has_succeeded = received.contains(&format!("success of {name}"));
+            assert_eq!(has_succeeded, operation["use"] == "called", "{options:?}: {operation}");
         }
-    } // A batch with a request that must be rejected names only operations of the sample, too.
+    }
+}
+
+pub(crate) fn covers_batches_of_a_sample() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, name) = file(&folder, "sampled.toml");
+    std::fs::write(&config, "[limits]\noperations = 1").unwrap();
+    let options = ["--mode", "semantic", "--config", &name];
+    let faults = ["garden", "batch"];
+    let (_, sampled) = plan(&options, &faults);
+    assert_eq!(planned(&sampled, "semantic", "get_weather").0, "called");
+    assert_eq!(planned(&sampled, "semantic", "create_bed").0, "notCalled");
     let (log, _) = file(&folder, "received");
-    let options = ["test", "--category", "batch", "--mode", "semantic", "--config", &sampled];
-    command(&options, &["garden"]).env("GARDEN_RECEIVED", &log).output().unwrap();
+    let arguments = [&["test", "--check", "batch.mixed"], &options[..]].concat();
+    command(&arguments, &faults).env("GARDEN_RECEIVED", &log).output().unwrap();
+    // A batch that names an operation of another tool must be rejected. It names none outside the sample.
     let received = received(&log);
-    assert!(
-        received.contains("\"list_beds\"") && !received.contains("\"create_bed\""),
-        "{received:?}"
-    );
+    assert!(received.contains("\"get_weather\""), "{received:?}");
+    assert!(!received.contains("\"create_bed\""), "{received:?}");
 }
