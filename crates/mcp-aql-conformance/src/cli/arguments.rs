@@ -28,7 +28,7 @@ Exit codes:
   1  a MUST failed, or there is no adapter; `diff`: something got worse
   2  warnings only, or something that the level requires was not exercised
   3  the command line, the configuration or a file is invalid
-  130  interrupted";
+  130  interrupted: the run removed what it could, and its report has the results so far";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -93,18 +93,30 @@ checks are no longer exercised, and 0 otherwise.")]
         #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
         format: DiffFormat,
     },
-    /// Show all checks with their requirements
+    /// Show all checks with their requirements, or all requirements with their checks
     List {
+        /// The order of the list
+        #[arg(long, value_enum, default_value_t = ListOrder::Check)]
+        by: ListOrder,
         /// The format of the list
         #[arg(long, value_enum, default_value_t = ListFormat::Text)]
         format: ListFormat,
     },
 }
 
+/// The orders of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListOrder {
+    /// Each check with the requirements that it judges
+    Check,
+    /// Each requirement with its place in the protocol's text and the checks that judge it
+    Requirement,
+}
+
 /// The formats of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListFormat {
-    /// One line per check
+    /// Text for a terminal
     Text,
     /// JSON for programs
     Json,

@@ -22,7 +22,7 @@ use mcp_aql_conformance::{
     Category, EvidenceError, Progress, Report, Runner, Settings, Target, checks,
 };
 
-use arguments::{Arguments, Command, DiffFormat, RunArguments, TestFiles};
+use arguments::{Arguments, Command, DiffFormat, ListOrder, RunArguments, TestFiles};
 use output::Output;
 use progress::ProgressLine;
 use selection::SelectionArguments;
@@ -122,8 +122,12 @@ fn run(command: Command) -> Result<Outcome, String> {
             output::write(None, &text)?;
             Ok(if diff.is_worse() { Outcome::Judged(1) } else { Outcome::Success })
         }
-        Command::List { format } => {
-            output::write(None, &list::list(format, checks())?)?;
+        Command::List { by, format } => {
+            let list = match by {
+                ListOrder::Check => list::list(format, checks()),
+                ListOrder::Requirement => list::requirements_with_checks(format),
+            };
+            output::write(None, &list?)?;
             Ok(Outcome::Success)
         }
     }
