@@ -28,6 +28,9 @@ use progress::ProgressLine;
 use selection::SelectionArguments;
 use signals::interrupted;
 
+/// The target of a run and its settings.
+type TargetAndSettings = (Arc<dyn Target>, Settings);
+
 /// The outcome of the process (REQ-CNF-12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
@@ -186,7 +189,7 @@ fn plan(
 fn settings(
     asked: &RunArguments,
     selection: &SelectionArguments,
-) -> Result<Option<(Arc<dyn Target>, Settings)>, String> {
+) -> Result<Option<TargetAndSettings>, String> {
     let (target, settings) = asked.resolve().map_err(|error| error.to_string())?;
     let settings = selection.apply(settings)?;
     if settings.is_none() {
@@ -197,7 +200,7 @@ fn settings(
 
 /// A runner that writes the trace, if one is wanted.
 fn traced(
-    (target, settings): (Arc<dyn Target>, Settings),
+    (target, settings): TargetAndSettings,
     asked: &RunArguments,
     files: &TestFiles,
 ) -> Result<Runner, String> {

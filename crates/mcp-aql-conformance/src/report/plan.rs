@@ -10,7 +10,7 @@ use crate::category::{Category, Mode};
 /// The version of the form of plans in JSON.
 pub(crate) const PLAN_VERSION: u32 = 1;
 
-/// What a run would call. [`Runner::plan`](crate::Runner::plan) makes it without calling any operation but
+/// The calls of a planned run. [`Runner::plan`](crate::Runner::plan) makes it without calling any operation but
 /// `introspect`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -39,7 +39,7 @@ pub struct Plan {
     pub limits: PlanLimits,
 }
 
-/// What a run would call in one mode.
+/// The planned calls in one mode.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -54,12 +54,12 @@ pub struct ModePlan {
     pub creations: Vec<PlannedCreation>,
 }
 
-/// What a run would do with one operation.
+/// The planned use of one operation, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct PlannedOperation {
-    /// What the run would do.
+    /// The planned use.
     #[serde(rename = "use")]
     pub planned_use: OperationUse,
     /// The category, if introspection has a known one.
@@ -70,7 +70,7 @@ pub struct PlannedOperation {
     pub name: String,
 }
 
-/// What a run would do with an operation.
+/// The planned use of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
