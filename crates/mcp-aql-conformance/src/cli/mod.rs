@@ -13,6 +13,7 @@ mod progress;
 mod selection;
 mod signals;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -81,33 +82,7 @@ fn run(command: Command) -> Result<Outcome, String> {
         Command::Test { asked, selection, plan: false, files, output } => {
             test(&asked, &selection, &files, &output)
         }
-        Command::Evidence { asked, output } => {
-            let (target, settings) = asked.resolve().map_err(|error| error.to_string())?;
-            let may_create = may_create(&settings);
-            let runner = Runner::of(target, settings);
-            output::check(output.as_deref())?;
-            in_the_end(may_create, async {
-                let reported = |progress| {
-                    if let Progress::LeftBehind(left) = progress {
-                        let left = left.iter().map(|left| format!("\n  {}", output::plain(left)));
-                        output::print_notice(&format!("left behind:{}", left.collect::<String>()));
-                    }
-                };
-                match runner.on_progress(reported).evidence().await {
-                    Ok(evidence) => {
-                        output::write(output.as_deref(), &output::json(&evidence)?)?;
-                        Ok(Outcome::Success)
-                    }
-                    Err(why) => {
-                        output::print_notice(&output::plain_lines(&why.to_string()));
-                        Ok(Outcome::Judged(match why {
-                            EvidenceError::LearnError(_) => 1,
-                            _ => 2,
-                        }))
-                    }
-                }
-            })
-        }
+        Command::Evidence { asked, output } => evidence(&asked, output.as_deref()),
         Command::Report { file, write_baseline, output } => {
             let report = output::read_report(&file)?;
             if let Some(file) = &write_baseline {
@@ -134,6 +109,35 @@ fn run(command: Command) -> Result<Outcome, String> {
             Ok(Outcome::Success)
         }
     }
+}
+
+/// Collects the evidence and writes it.
+fn evidence(asked: &RunArguments, output: Option<&Path>) -> Result<Outcome, String> {
+    let (target, settings) = asked.resolve().map_err(|error| error.to_string())?;
+    let may_create = may_create(&settings);
+    let runner = Runner::of(target, settings);
+    output::check(output)?;
+    in_the_end(may_create, async {
+        let reported = |progress| {
+            if let Progress::LeftBehind(left) = progress {
+                let left = left.iter().map(|left| format!("\n  {}", output::plain(left)));
+                output::print_notice(&format!("left behind:{}", left.collect::<String>()));
+            }
+        };
+        match runner.on_progress(reported).evidence().await {
+            Ok(evidence) => {
+                output::write(output, &output::json(&evidence)?)?;
+                Ok(Outcome::Success)
+            }
+            Err(why) => {
+                output::print_notice(&output::plain_lines(&why.to_string()));
+                Ok(Outcome::Judged(match why {
+                    EvidenceError::LearnError(_) => 1,
+                    _ => 2,
+                }))
+            }
+        }
+    })
 }
 
 /// Runs the checks and writes the report.

@@ -53,33 +53,6 @@ impl Resources {
         }
     }
 
-    /// Expects the reply to a call. If it does not arrive, the call may have created items nevertheless.
-    pub(crate) fn expect_reply(&self, arguments: &Value) -> ExpectedReply<'_> {
-        ExpectedReply { resources: self, creating: self.creating(arguments) }
-    }
-
-    /// The CREATE operations of a call, once for each item.
-    fn creating(&self, arguments: &Value) -> Vec<String> {
-        let asked = arguments.get("operations").and_then(Value::as_array);
-        let each = asked.map_or(std::slice::from_ref(arguments), Vec::as_slice).iter();
-        let others = lock(&self.others);
-        let creates = |operation: &str| {
-            others.contains_key(operation) || self.kinds.iter().any(|kind| kind.create == operation)
-        };
-        each.filter(|arguments| !is_dry(arguments))
-            .filter_map(|arguments| arguments.get("operation")?.as_str())
-            .filter(|operation| creates(operation))
-            .map(str::to_owned)
-            .collect()
-    }
-
-    fn note_unanswered(&self, creating: &[String]) {
-        let mut unanswered = lock(&self.unanswered);
-        for operation in creating {
-            *unanswered.entry(operation.clone()).or_default() += 1;
-        }
-    }
-
     fn note_one(&self, arguments: &Value, body: &Value, sent: u64) {
         if body.get("success") != Some(&Value::Bool(true)) {
             return;
@@ -286,14 +259,6 @@ impl Resources {
             .any(|kind| all.iter().any(|made| made.is(&kind.name, Some(id)) && self.is_new(made)))
     }
 
-    /// CREATE operations that did not reply, with the number of calls.
-    pub(crate) fn unanswered(&self) -> Vec<(String, usize)> {
-        lock(&self.unanswered)
-            .iter()
-            .map(|(operation, calls)| (operation.clone(), *calls))
-            .collect()
-    }
-
     /// CREATE operations of unknown resources, with the number of items.
     pub(crate) fn made_otherwise(&self) -> Vec<(String, usize)> {
         let others = lock(&self.others);
@@ -328,27 +293,6 @@ impl Resources {
 
     fn lock(&self) -> MutexGuard<'_, Vec<LedgerEntry>> {
         lock(&self.made)
-    }
-}
-
-/// A call whose reply has not arrived. If this is dropped before, the call counts as unanswered.
-pub(crate) struct ExpectedReply<'r> {
-    resources: &'r Resources,
-    creating: Vec<String>,
-}
-
-impl ExpectedReply<'_> {
-    /// The reply arrived, or the reason why there is none is known.
-    pub(crate) fn arrived(mut self) {
-        self.creating.clear();
-    }
-}
-
-impl Drop for ExpectedReply<'_> {
-    fn drop(&mut self) {
-        if !self.creating.is_empty() {
-            self.resources.note_unanswered(&self.creating);
-        }
     }
 }
 
@@ -399,7 +343,7 @@ fn executions<'v>(data: &'v Value, ids: &mut Vec<&'v Value>) {
 }
 
 /// Whether a call is a dry run.
-fn is_dry(arguments: &Value) -> bool {
+pub(super) fn is_dry(arguments: &Value) -> bool {
     parameter(arguments, "dry_run") == Some(&Value::Bool(true))
         || arguments.pointer("/_meta/dry_run") == Some(&Value::Bool(true))
 }
