@@ -12,6 +12,9 @@ use crate::sync::lock;
 /// The maximum number of findings with different causes that one check keeps; all cases are counted.
 const MAX_FINDINGS: usize = 20;
 
+/// The reason why an interrupted run did not test something.
+pub(crate) const INTERRUPTED: &str = "the run was interrupted";
+
 /// The maximum length of a reported text, in bytes.
 const MAX_TEXT_BYTES: usize = 500;
 /// The maximum length of the runner's own messages, in bytes. They may quote many short texts.
@@ -292,6 +295,12 @@ impl Cases {
         if self.lock().not_applicable.take().is_some() {
             self.block(by, why);
         }
+    }
+
+    /// An independent copy, which does not get the cases of running checks.
+    pub(crate) fn copy(&self) -> Self {
+        let (inner, secrets) = (Mutex::new(self.results()), Arc::clone(&self.secrets));
+        Self { inner, secrets, judges_forms: self.judges_forms }
     }
 
     pub(crate) fn results(&self) -> CaseResults {

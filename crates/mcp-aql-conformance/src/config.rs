@@ -81,6 +81,12 @@ impl Settings {
         self
     }
 
+    /// Whether operations of this category may run.
+    #[must_use]
+    pub fn allows(&self, category: Category) -> bool {
+        category == Category::Read || self.allowed.contains(&category)
+    }
+
     /// Runs only the checks of this category, and others that are selected.
     #[must_use]
     pub fn category(mut self, name: impl Into<String>) -> Self {

@@ -27,4 +27,6 @@ pub(crate) struct RunResults {
     /// The results of checks across modes.
     pub(crate) collected: BTreeMap<&'static str, CaseResults>,
     pub(crate) took: Duration,
+    /// Whether the run was interrupted, so that results are missing.
+    pub(crate) is_interrupted: bool,
 }

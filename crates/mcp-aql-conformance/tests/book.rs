@@ -1,4 +1,5 @@
-//! Checks that the configuration file in the book is valid and shows every key.
+//! Checks that the configuration file in the book is valid and shows every key, and that the lists of checks and
+//! requirements in the book are those of the command.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on panics")]
 
@@ -43,4 +44,26 @@ fn the_configuration_in_the_book_has_every_key() {
             assert!(is_shown, "`{key}` of `{table}` is not in the book");
         }
     }
+}
+
+#[test]
+fn the_lists_in_the_book_are_those_of_the_command() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/src/conformance-checks.md");
+    let page = std::fs::read_to_string(file).expect("the page exists");
+    let mut orders = Vec::new();
+    for block in page.split("<!-- made: mcp-aql-conformance ").skip(1) {
+        let (arguments, rest) = block.split_once(" -->\n").expect("the comment ends");
+        let (shown, _) = rest.split_once("<!-- /made -->").expect("the block ends");
+        let list = std::process::Command::new(env!("CARGO_BIN_EXE_mcp-aql-conformance"))
+            .args(arguments.split(' '))
+            .output()
+            .expect("the command runs");
+        let list = String::from_utf8(list.stdout).expect("the list is a text");
+        assert!(
+            shown.trim() == list.trim(),
+            "run scripts/outputs.py: the book does not show the output of `{arguments}`"
+        );
+        orders.push(arguments);
+    }
+    assert_eq!(orders, ["list --format markdown", "list --by requirement --format markdown"]);
 }

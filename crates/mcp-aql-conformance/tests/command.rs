@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-aql-conformance"));
@@ -140,6 +140,45 @@ fn lists_every_check_with_its_requirements() {
 }
 
 #[test]
+fn lists_every_requirement_with_its_checks() {
+    let list = |format| {
+        let output = run(&["list", "--by", "requirement", "--format", format]);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let json: Value = serde_json::from_str(&list("json")).unwrap();
+    let (text, markdown) = (list("text"), list("markdown"));
+    let listed = json.as_array().unwrap();
+    let known: Vec<_> = mcp_aql_conformance::requirements().collect();
+    assert_eq!(listed.len(), known.len());
+    for (listed, source) in listed.iter().zip(&known) {
+        assert_eq!((&listed["id"], &listed["place"]), (&source.id.into(), &source.place().into()));
+        assert_eq!(listed["rank"], source.rank.as_str());
+        let mut checks: Vec<_> = mcp_aql_conformance::checks()
+            .filter(|check| check.requirements.contains(&source.id))
+            .map(|check| check.id)
+            .collect();
+        assert_eq!(listed["checks"], json!(checks), "{}", source.id);
+        if checks.is_empty() {
+            checks.push("no check");
+        }
+        let said = format!("{}, {}", source.place(), source.rank.as_str());
+        let mut lines =
+            text.lines().skip_while(|line| !line.starts_with(&format!("{} ", source.id)));
+        assert!(lines.next().unwrap().ends_with(&said), "{said}");
+        assert_eq!(lines.next().unwrap().trim(), checks.join(", "), "{}", source.id);
+        let row = format!("| {} | [{}]({})", source.id, source.place(), source.url());
+        let row = markdown.lines().find(|line| line.starts_with(&row)).unwrap();
+        let cell = row.rsplit(" | ").next().unwrap();
+        assert_eq!(cell.replace('`', "").trim_end_matches(" |"), checks.join(", "));
+    }
+    let has_no_check = |listed: &&Value| listed["checks"] == json!([]);
+    let judged = listed.len() - listed.iter().filter(has_no_check).count();
+    assert!(judged > 0 && judged < listed.len());
+    let tally = format!("{judged} of {} requirements have checks.", listed.len());
+    assert!(text.contains(&tally) && markdown.contains(&tally), "{tally}");
+}
+
+#[test]
 fn renders_saved_reports_in_every_format() {
     let folder = tempfile::tempdir().unwrap();
     let saved = folder.path().join("report.json");
@@ -205,7 +244,12 @@ fn interrupted_run_ends_the_adapter() {
 
     let cases = [
         ("INT", "read", "interrupted\n"),
-        ("TERM", "create", "interrupted; the items that the run created were not removed\n"),
+        (
+            "TERM",
+            "create",
+            "interrupted; removing what the run created; a second signal ends it at once\n\
+             nothing was left behind\n",
+        ),
     ];
     for (signal, allowed, words) in cases {
         let folder = tempfile::tempdir().unwrap();

@@ -251,6 +251,7 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
     if let Some(why) = run.ownership_skip_reason(operation, &call) {
         return cases.skip(why);
     }
+    let Some(_pending) = cases.ok_or_skip(run.within_limits(&call).await) else { return };
     let Some(first) = another(run, cases).await else { return };
     let Some(second) = another(run, cases).await else { return run.give_back(first) };
     let meta = json!({ "progressToken": "conformance-first" });

@@ -28,7 +28,7 @@ Exit codes:
   1  a MUST failed, or there is no adapter; `diff`: something got worse
   2  warnings only, or something that the level requires was not exercised
   3  the command line, the configuration or a file is invalid
-  130  interrupted";
+  130  interrupted: the run removed what it could, and its report has the results so far";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -37,6 +37,7 @@ Examples:
   mcp-aql-conformance test --allow create,update,delete --format junit --output report.xml -- ./adapter
   mcp-aql-conformance test --check introspection.bad_query --mode semantic -- npx my-adapter
   mcp-aql-conformance test --rerun-failed report.json -- npx my-adapter
+  mcp-aql-conformance test --plan --allow create,delete -- npx my-adapter
 
 Without --allow, the run only calls READ operations and makes calls that must fail.";
 
@@ -49,6 +50,9 @@ pub(crate) enum Command {
         asked: Box<RunArguments>,
         #[command(flatten)]
         selection: Box<SelectionArguments>,
+        /// Only read tools and introspection, and show what the run would call and create
+        #[arg(long, conflicts_with_all = ["baseline", "write_baseline"])]
+        plan: bool,
         #[command(flatten)]
         files: TestFiles,
         #[command(flatten)]
@@ -89,18 +93,30 @@ checks are no longer exercised, and 0 otherwise.")]
         #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
         format: DiffFormat,
     },
-    /// Show all checks with their requirements
+    /// Show all checks with their requirements, or all requirements with their checks
     List {
+        /// The order of the list
+        #[arg(long, value_enum, default_value_t = ListOrder::Check)]
+        by: ListOrder,
         /// The format of the list
         #[arg(long, value_enum, default_value_t = ListFormat::Text)]
         format: ListFormat,
     },
 }
 
+/// The orders of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListOrder {
+    /// Each check with the requirements that it judges
+    Check,
+    /// Each requirement with its place in the protocol's text and the checks that judge it
+    Requirement,
+}
+
 /// The formats of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListFormat {
-    /// One line per check
+    /// Text for a terminal
     Text,
     /// JSON for programs
     Json,
@@ -166,11 +182,6 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 impl RunArguments {
-    /// Whether the run may create items that outlive it.
-    pub(crate) fn may_create(&self) -> bool {
-        self.allow.iter().any(|category| *category != Category::Read)
-    }
-
     /// Resolves the target and the settings of the run.
     pub(crate) fn resolve(&self) -> Result<(Arc<dyn Target>, Settings), ConfigError> {
         let file = match &self.config {

@@ -1,8 +1,8 @@
-//! The list of all checks.
+//! The lists of all checks and of all requirements.
 
 use std::fmt::Write as _;
 
-use mcp_aql_conformance::Check;
+use mcp_aql_conformance::{Check, RequirementSource, checks, requirements};
 use serde::Serialize;
 
 use super::arguments::ListFormat;
@@ -60,6 +60,70 @@ pub(crate) fn list(
                 ""
             ),
         };
+    }
+    Ok(text)
+}
+
+#[derive(Serialize)]
+struct RequirementEntry {
+    id: &'static str,
+    rank: &'static str,
+    place: String,
+    url: String,
+    checks: Vec<&'static str>,
+}
+
+impl RequirementEntry {
+    fn of(source: RequirementSource) -> Self {
+        let judging = checks().filter(|check| check.requirements.contains(&source.id));
+        Self {
+            id: source.id,
+            rank: source.rank.as_str(),
+            place: source.place(),
+            url: source.url(),
+            checks: judging.map(|check| check.id).collect(),
+        }
+    }
+
+    /// The checks in this form, or that there is none.
+    fn checks_or_none(&self, form: impl Fn(&str) -> String) -> String {
+        match self.checks.as_slice() {
+            [] => "no check".to_owned(),
+            checks => checks.iter().map(|id| form(id)).collect::<Vec<_>>().join(", "),
+        }
+    }
+}
+
+/// Renders all requirements with their checks in this format.
+pub(crate) fn requirements_with_checks(format: ListFormat) -> Result<String, String> {
+    let entries: Vec<_> = requirements().map(RequirementEntry::of).collect();
+    if format == ListFormat::Json {
+        return output::json(&entries);
+    }
+    let judged = entries.iter().filter(|entry| !entry.checks.is_empty()).count();
+    let tally = format!("{judged} of {} requirements have checks.", entries.len());
+    let width = entries.iter().map(|entry| entry.id.len()).max().unwrap_or_default();
+    let mut text = String::new();
+    if format == ListFormat::Markdown {
+        let head = "| requirement | text | rank | checks |";
+        let _ = writeln!(text, "\n{tally}\n\n{head}\n|---|---|---|---|");
+    }
+    for entry in &entries {
+        let RequirementEntry { id, rank, place, url, .. } = entry;
+        // Writing to a string does not fail.
+        let _ = match format {
+            ListFormat::Markdown => {
+                let checks = entry.checks_or_none(|id| format!("`{id}`"));
+                writeln!(text, "| {id} | [{place}]({url}) | {rank} | {checks} |")
+            }
+            _ => {
+                let checks = entry.checks_or_none(str::to_owned);
+                writeln!(text, "{id:width$}  {place}, {rank}\n{:width$}  {checks}", "")
+            }
+        };
+    }
+    if format == ListFormat::Text {
+        let _ = writeln!(text, "\n{tally}");
     }
     Ok(text)
 }

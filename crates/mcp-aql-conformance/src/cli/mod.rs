@@ -6,31 +6,38 @@ mod http_target;
 #[cfg(not(feature = "http"))]
 #[path = "without_http.rs"]
 mod http_target;
+mod interruption;
 mod list;
 mod output;
 mod progress;
 mod selection;
 mod signals;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser as _;
 use mcp_aql_conformance::report::{Baseline, Diff};
-use mcp_aql_conformance::{EvidenceError, Progress, Report, Runner, checks};
+use mcp_aql_conformance::{
+    Category, EvidenceError, Progress, Report, Runner, Settings, Target, checks,
+};
 
-use arguments::{Arguments, Command, DiffFormat, RunArguments, TestFiles};
+use arguments::{Arguments, Command, DiffFormat, ListOrder, RunArguments, TestFiles};
 use output::Output;
 use progress::ProgressLine;
 use selection::SelectionArguments;
 use signals::interrupted;
+
+/// The target of a run and its settings.
+type TargetAndSettings = (Arc<dyn Target>, Settings);
 
 /// The outcome of the process (REQ-CNF-12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     /// The command succeeded.
     Success,
-    /// The exit code of a report: 0, 1 or 2.
+    /// The exit code of a report.
     Judged(u8),
     /// The command could not be executed.
     Refused,
@@ -69,34 +76,13 @@ pub(crate) fn main() -> ExitCode {
 /// Runs a command. Errors are messages for the user.
 fn run(command: Command) -> Result<Outcome, String> {
     match command {
-        Command::Test { asked, selection, files, output } => {
+        Command::Test { asked, selection, plan: true, files, output } => {
+            plan(&asked, &selection, &files, &output)
+        }
+        Command::Test { asked, selection, plan: false, files, output } => {
             test(&asked, &selection, &files, &output)
         }
-        Command::Evidence { asked, output } => {
-            let runner = runner(&asked)?;
-            output::check(output.as_deref())?;
-            in_the_end(asked.may_create(), async {
-                let reported = |progress| {
-                    if let Progress::LeftBehind(left) = progress {
-                        let left = left.iter().map(|left| format!("\n  {}", output::plain(left)));
-                        output::print_notice(&format!("left behind:{}", left.collect::<String>()));
-                    }
-                };
-                match runner.on_progress(reported).evidence().await {
-                    Ok(evidence) => {
-                        output::write(output.as_deref(), &output::json(&evidence)?)?;
-                        Ok(Outcome::Success)
-                    }
-                    Err(why) => {
-                        output::print_notice(&output::plain_lines(&why.to_string()));
-                        Ok(Outcome::Judged(match why {
-                            EvidenceError::LearnError(_) => 1,
-                            _ => 2,
-                        }))
-                    }
-                }
-            })
-        }
+        Command::Evidence { asked, output } => evidence(&asked, output.as_deref()),
         Command::Report { file, write_baseline, output } => {
             let report = output::read_report(&file)?;
             if let Some(file) = &write_baseline {
@@ -114,11 +100,44 @@ fn run(command: Command) -> Result<Outcome, String> {
             output::write(None, &text)?;
             Ok(if diff.is_worse() { Outcome::Judged(1) } else { Outcome::Success })
         }
-        Command::List { format } => {
-            output::write(None, &list::list(format, checks())?)?;
+        Command::List { by, format } => {
+            let list = match by {
+                ListOrder::Check => list::list(format, checks()),
+                ListOrder::Requirement => list::requirements_with_checks(format),
+            };
+            output::write(None, &list?)?;
             Ok(Outcome::Success)
         }
     }
+}
+
+/// Collects the evidence and writes it.
+fn evidence(asked: &RunArguments, output: Option<&Path>) -> Result<Outcome, String> {
+    let (target, settings) = asked.resolve().map_err(|error| error.to_string())?;
+    let may_create = may_create(&settings);
+    let runner = Runner::of(target, settings);
+    output::check(output)?;
+    in_the_end(may_create, async {
+        let reported = |progress| {
+            if let Progress::LeftBehind(left) = progress {
+                let left = left.iter().map(|left| format!("\n  {}", output::plain(left)));
+                output::print_notice(&format!("left behind:{}", left.collect::<String>()));
+            }
+        };
+        match runner.on_progress(reported).evidence().await {
+            Ok(evidence) => {
+                output::write(output, &output::json(&evidence)?)?;
+                Ok(Outcome::Success)
+            }
+            Err(why) => {
+                output::print_notice(&output::plain_lines(&why.to_string()));
+                Ok(Outcome::Judged(match why {
+                    EvidenceError::LearnError(_) => 1,
+                    _ => 2,
+                }))
+            }
+        }
+    })
 }
 
 /// Runs the checks and writes the report.
@@ -128,39 +147,77 @@ fn test(
     files: &TestFiles,
     output: &Output,
 ) -> Result<Outcome, String> {
-    let (target, settings) = asked.resolve().map_err(|error| error.to_string())?;
-    let Some(settings) = selection.apply(settings)? else {
-        output::print_notice("the report has no findings: there is nothing to run");
-        return Ok(Outcome::Success);
-    };
+    let Some(settings) = settings(asked, selection)? else { return Ok(Outcome::Success) };
     let baseline = files.baseline.as_deref().map(output::read_baseline).transpose()?;
     output.check()?;
     output::check(files.write_baseline.as_deref())?;
-    let mut runner = Runner::of(target, settings).invocation(asked.invocation());
-    if let Some(file) = &files.trace {
-        let created = std::fs::File::create(file);
-        let created =
-            created.map_err(|error| format!("cannot write `{}`: {error}", file.display()))?;
-        runner = runner.trace(created);
-    }
-    in_the_end(asked.may_create(), async {
+    let may_create = may_create(&settings.1);
+    let runner = traced(settings, asked, files)?;
+    block_on(async {
         let watch = Arc::new(ProgressLine::new());
         let watching = Arc::clone(&watch);
-        let mut report = runner.on_progress(move |progress| watching.show(progress)).run().await;
+        let runner = runner.on_progress(move |progress| watching.show(progress));
+        let tested = interruption::run(&runner, may_create).await;
         watch.end();
+        let Some(mut report) = tested else { return Ok(Outcome::Interrupted) };
         if let Some(baseline) = &baseline {
             report.accept(baseline);
         }
-        if let Some(file) = &files.write_baseline {
+        // The baseline of an interrupted run would accept everything that was not tested.
+        if let Some(file) = files.write_baseline.as_ref().filter(|_| !report.interrupted) {
             output::write(Some(file), &output::json(&Baseline::of(&report))?)?;
         }
         write_report(&report, output)
     })
 }
 
-fn runner(asked: &RunArguments) -> Result<Runner, String> {
+/// Reads the adapter and writes the plan of a run.
+fn plan(
+    asked: &RunArguments,
+    selection: &SelectionArguments,
+    files: &TestFiles,
+    output: &Output,
+) -> Result<Outcome, String> {
+    let Some(settings) = settings(asked, selection)? else { return Ok(Outcome::Success) };
+    output.check_plan()?;
+    let runner = traced(settings, asked, files)?;
+    in_the_end(false, async {
+        let plan = runner.plan().await;
+        output.write_plan(&plan)?;
+        // The exit code of a run that finds no adapter.
+        Ok(if plan.modes.is_empty() { Outcome::Judged(1) } else { Outcome::Success })
+    })
+}
+
+/// The target and the settings of a run; `None` if no check is selected.
+fn settings(
+    asked: &RunArguments,
+    selection: &SelectionArguments,
+) -> Result<Option<TargetAndSettings>, String> {
     let (target, settings) = asked.resolve().map_err(|error| error.to_string())?;
-    Ok(Runner::of(target, settings))
+    let settings = selection.apply(settings)?;
+    if settings.is_none() {
+        output::print_notice("the report has no findings: there is nothing to run");
+    }
+    Ok(settings.map(|settings| (target, settings)))
+}
+
+/// A runner that writes the trace, if one is wanted.
+fn traced(
+    (target, settings): TargetAndSettings,
+    asked: &RunArguments,
+    files: &TestFiles,
+) -> Result<Runner, String> {
+    let runner = Runner::of(target, settings).invocation(asked.invocation());
+    let Some(file) = &files.trace else { return Ok(runner) };
+    let created = std::fs::File::create(file);
+    let created = created.map_err(|error| format!("cannot write `{}`: {error}", file.display()))?;
+    Ok(runner.trace(created))
+}
+
+/// Whether a run with these settings may create items that outlive it.
+fn may_create(settings: &Settings) -> bool {
+    Category::ALL.iter().any(|it| *it != Category::Read && settings.allows(*it))
 }
 
 fn write_report(report: &Report, output: &Output) -> Result<Outcome, String> {
@@ -176,9 +233,7 @@ fn in_the_end(
     may_create: bool,
     work: impl Future<Output = Result<Outcome, String>>,
 ) -> Result<Outcome, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
-    runtime.block_on(async {
+    block_on(async {
         tokio::select! {
             // Install signal handlers before starting the adapter.
             biased;
@@ -193,4 +248,11 @@ fn in_the_end(
             ended = work => ended,
         }
     })
+}
+
+/// Runs a future and ends all child processes afterwards.
+fn block_on(work: impl Future<Output = Result<Outcome, String>>) -> Result<Outcome, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
+    runtime.block_on(work)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use mcp_aql_conformance::Report;
-use mcp_aql_conformance::report::Baseline;
+use mcp_aql_conformance::report::{Baseline, Plan};
 
 /// The maximum number of obstacles in the summary; the report has all of them.
 const MAX_OBSTACLES: usize = 5;
@@ -63,6 +63,23 @@ impl Output {
             Format::Html => report.html(),
             Format::Sarif => report.sarif(),
             Format::Badge => report.badge(),
+        };
+        write(self.output.as_deref(), &text)
+    }
+
+    /// Checks before a plan is made that it can be written.
+    pub(crate) fn check_plan(&self) -> Result<(), String> {
+        match self.format {
+            Format::Text | Format::Json => self.check(),
+            _ => Err("the formats of `--plan` are text and json".to_owned()),
+        }
+    }
+
+    /// Writes a plan.
+    pub(crate) fn write_plan(&self, plan: &Plan) -> Result<(), String> {
+        let text = match self.format {
+            Format::Json => json(plan)?,
+            _ => plan.text(),
         };
         write(self.output.as_deref(), &text)
     }

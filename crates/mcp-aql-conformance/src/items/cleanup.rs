@@ -19,6 +19,9 @@ const REMOVALS_PER_SESSION: usize = 100;
 /// The minimum time for the removal after the time limit of the run.
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// The names of remaining items by their resource and the reason.
+type RemainingItems = BTreeMap<(String, String), Vec<String>>;
+
 impl Run {
     /// Removes the run's items as far as allowed. Returns the remaining ones with the reasons.
     pub(crate) async fn clear_up(&self) -> Vec<String> {
@@ -26,7 +29,7 @@ impl Run {
         let mut made = self.resources().left();
         // Later items may depend on earlier ones.
         made.reverse();
-        let mut left: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+        let mut left = RemainingItems::new();
         for part in made.chunks(REMOVALS_PER_SESSION) {
             // A list instead of an iterator with closures, so that the future is `Send`.
             let going: Vec<_> = part
@@ -41,11 +44,24 @@ impl Run {
             for (made, gone) in rest.into_iter().chain(again) {
                 let Err(mut why) = gone else { continue };
                 shorten_message(&mut why, self.secrets());
-                let id =
-                    made.id.as_ref().map_or_else(|| "of unknown identifier".to_owned(), name_of);
-                left.entry((made.resource.clone(), why)).or_default().push(id);
+                left.entry((made.resource.clone(), why)).or_default().push(made.name());
             }
         }
+        self.left_with(left)
+    }
+
+    /// The run's items that remain because there was no time to remove them.
+    pub(crate) fn left_in_haste(&self) -> Vec<String> {
+        let mut left = RemainingItems::new();
+        for made in self.resources().left() {
+            let why = "there was no time to remove it".to_owned();
+            left.entry((made.resource.clone(), why)).or_default().push(made.name());
+        }
+        self.left_with(left)
+    }
+
+    /// Describes the remaining items, and those that may exist in addition.
+    fn left_with(&self, left: RemainingItems) -> Vec<String> {
         let others = self.resources().made_otherwise().into_iter().map(|(operation, calls)| {
             format!("items that `{operation}` created in {calls} calls, unless they were removed with others")
         });
@@ -140,8 +156,15 @@ impl Run {
     }
 }
 
-fn name_of(id: &Value) -> String {
-    id.as_str().map_or_else(|| id.to_string(), str::to_owned)
+impl LedgerEntry {
+    /// The identifier in messages.
+    fn name(&self) -> String {
+        match &self.id {
+            None => "of unknown identifier".to_owned(),
+            Some(Value::String(id)) => id.clone(),
+            Some(id) => id.to_string(),
+        }
+    }
 }
 
 /// The first names and the number of the others.

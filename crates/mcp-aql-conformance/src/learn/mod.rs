@@ -22,6 +22,9 @@ pub(crate) enum LearnError {
     /// The connection failed.
     #[error(transparent)]
     NoResponse(#[from] NoResponse),
+    /// The run was interrupted.
+    #[error("the run was interrupted")]
+    Interrupted,
     /// The server is not an MCP-AQL adapter.
     #[error("not an MCP-AQL adapter: {0}")]
     NotAnAdapter(String),

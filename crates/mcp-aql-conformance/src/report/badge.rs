@@ -8,7 +8,9 @@ impl Report {
     pub fn badge(&self) -> String {
         let (said, colour) = match (!self.is_reached(), self.conformance_level) {
             (true, _) => ("untested".to_owned(), "#6e6e6e"),
-            (false, _) if self.is_subset() => ("untested".to_owned(), "#6e6e6e"),
+            (false, _) if self.is_subset() || self.interrupted => {
+                ("untested".to_owned(), "#6e6e6e")
+            }
             (false, 0) => ("no level".to_owned(), "#b3362b"),
             (false, level @ 1) => (format!("level {level}"), "#1f6feb"),
             (false, level) => (format!("level {level}"), "#1a7f4b"),

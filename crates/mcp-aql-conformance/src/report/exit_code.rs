@@ -3,6 +3,9 @@
 use super::obstacles::Obstacle;
 use super::{CheckReport, Report, Verdict};
 
+/// The exit code of an interrupted run: 128 + SIGINT, the convention of shells.
+const INTERRUPTED_CODE: u8 = 130;
+
 impl CheckReport {
     /// Whether the check has findings, and a baseline accepts all of them.
     pub(super) fn is_accepted(&self) -> bool {
@@ -16,8 +19,12 @@ impl CheckReport {
 impl Report {
     /// The exit code (REQ-CNF-12): 0 if the requested level is granted, or if the selected checks pass; 1 if
     /// a MUST failed; 2 if there are only warnings, or if something that the level requires was not
-    /// exercised. Findings and obstacles that a baseline accepts do not count.
+    /// exercised. Findings and obstacles that a baseline accepts do not count. The code of an interrupted run
+    /// is 130 in any case.
     pub fn exit_code(&self) -> u8 {
+        if self.interrupted {
+            return INTERRUPTED_CODE;
+        }
         let has =
             |verdict| self.checks().any(|check| check.verdict == verdict && !check.is_accepted());
         if !self.is_reached() || has(Verdict::Fail) {

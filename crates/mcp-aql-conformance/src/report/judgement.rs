@@ -7,7 +7,7 @@ use super::{
     CategoryReport, CheckReport, Obstruction, Report, SCHEMA_VERSION, Summary, Verdict, show,
 };
 use crate::adapter::Adapter;
-use crate::cases::{CaseResults, Skip, shorten_message};
+use crate::cases::{CaseResults, INTERRUPTED, Skip, shorten_message};
 use crate::category::Mode;
 use crate::checks::{self, Check, Keyword};
 use crate::config::Settings;
@@ -217,7 +217,10 @@ impl Report {
             requested_level: settings.level,
             conformance_level: 0,
             left_out: left_out(settings, adapter),
-            obstacles: unlearned(whole),
+            obstacles: match whole.is_interrupted {
+                true => vec![INTERRUPTED.to_owned()],
+                false => unlearned(whole),
+            },
             accepted_obstacles: Vec::new(),
             no_longer_found: Vec::new(),
             modes: whole
@@ -226,6 +229,7 @@ impl Report {
                 .filter(|surface| !surface.adapter.endpoints.is_empty())
                 .map(|surface| surface.adapter.mode)
                 .collect(),
+            interrupted: whole.is_interrupted,
             left_behind: left_behind(whole),
             duration_ms: u64::try_from(whole.took.as_millis()).unwrap_or(u64::MAX),
             coverage: coverage.with_operations(whole),
@@ -303,7 +307,7 @@ impl Report {
 
     /// Determines the achieved level and the obstacles to a higher one.
     fn grade(&mut self, settings: &Settings) {
-        if !self.is_reached() {
+        if !self.is_reached() || self.interrupted {
             return;
         }
         if !settings.selection.is_all() {

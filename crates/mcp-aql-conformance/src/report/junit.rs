@@ -74,8 +74,8 @@ impl Report {
         let mut out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
         let mut suites = String::new();
         let mut all = self.junit_of_run(&mut suites);
-        // A run without tests must not look like one without failures.
-        let errors = usize::from(!self.is_reached());
+        // A run without tests or without its end must not look like one without failures.
+        let errors = usize::from(!self.is_reached() || self.interrupted);
         for category in self.tested() {
             let counts = self.suite(category, &mut suites);
             all.tests += counts.tests;
@@ -110,7 +110,11 @@ impl Report {
                     None => line(it.reason),
                 });
                 let text = text.collect::<Vec<_>>().join("\n");
-                ("target.level", is_open.then(|| ("failure", self.headline(), text)))
+                let fault = match self.interrupted {
+                    true => Some("error"),
+                    false => is_open.then_some("failure"),
+                };
+                ("target.level", fault.map(|tag| (tag, self.headline(), text)))
             }
         };
         let is_failure = matches!(fault, Some(("failure", ..)));

@@ -12,6 +12,7 @@ mod judgement;
 mod junit;
 mod markdown;
 mod obstacles;
+mod plan;
 mod repeat;
 mod sarif;
 #[cfg(test)]
@@ -30,6 +31,10 @@ use serde::{Deserialize, Serialize};
 pub use self::baseline::{AcceptedFinding, Baseline};
 pub use self::coverage::Coverage;
 pub use self::diff::{Diff, DiffEntry};
+pub(crate) use self::plan::PLAN_VERSION;
+pub use self::plan::{
+    ModePlan, OperationUse, Plan, PlanLimits, PlannedCreation, PlannedOperation, UnreadMode,
+};
 use crate::category::Mode;
 use crate::finding::Finding;
 pub use crate::requirements::SPEC_VERSIONS;
@@ -133,6 +138,9 @@ pub struct Report {
     pub no_longer_found: Vec<AcceptedFinding>,
     /// The tested modes.
     pub modes: Vec<Mode>,
+    /// Whether the run was interrupted. The report then has what was tested before, and no level.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
     /// Items that the run created and could not remove, with the reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,

@@ -26,7 +26,8 @@ impl Report {
         for (index, check) in checks.iter().enumerate() {
             results.extend(check.findings.iter().map(|finding| self.result(index, check, finding)));
         }
-        let notifications = match !self.is_reached() {
+        let is_whole = self.is_reached() && !self.interrupted;
+        let notifications = match !is_whole {
             true => vec![json!({ "level": "error", "message": { "text": self.headline() } })],
             false => Vec::new(),
         };
@@ -40,7 +41,7 @@ impl Report {
                     "rules": rules,
                 } },
                 "invocations": [{
-                    "executionSuccessful": self.is_reached(),
+                    "executionSuccessful": is_whole,
                     "exitCode": self.exit_code(),
                     "toolExecutionNotifications": notifications,
                 }],

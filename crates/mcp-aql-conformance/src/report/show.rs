@@ -103,6 +103,7 @@ impl Report {
     pub(super) fn verdict(&self) -> String {
         match (!self.is_reached(), self.conformance_level) {
             (true, _) => "Nothing could be tested".to_owned(),
+            (false, _) if self.interrupted => "Interrupted, no level granted".to_owned(),
             (false, _) if self.is_subset() => {
                 format!("Only selected checks were run ({})", line(&self.selection.join(", ")))
             }

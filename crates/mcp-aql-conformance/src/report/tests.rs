@@ -113,6 +113,7 @@ pub(super) fn report(text: &str) -> Report {
             "level 2: only one endpoint mode could be looked at".to_owned(),
         ],
         modes: vec![Mode::Semantic, Mode::Single],
+        interrupted: false,
         left_behind: vec![format!("semantic mode: {text}")],
         duration_ms: 1234,
         summary: Summary::of(&checks),

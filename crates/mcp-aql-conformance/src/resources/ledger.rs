@@ -40,8 +40,7 @@ impl Resources {
     pub(crate) fn note(&self, exchange: &Exchange, sent: u64) {
         let asked = exchange.arguments.get("operations").and_then(Value::as_array);
         if exchange.no_response().is_some() {
-            let each = asked.map_or(std::slice::from_ref(&exchange.arguments), Vec::as_slice);
-            return each.iter().for_each(|arguments| self.note_unanswered(arguments));
+            return self.note_unanswered(&self.creating(&exchange.arguments));
         }
         let Some(body) = exchange.body() else { return };
         let Some(asked) = asked else { return self.note_one(&exchange.arguments, body, sent) };
@@ -51,18 +50,6 @@ impl Resources {
             if let Some((arguments, body)) = arguments.zip(item.get("result")) {
                 self.note_one(arguments, body, sent);
             }
-        }
-    }
-
-    fn note_unanswered(&self, arguments: &Value) {
-        let operation = arguments.get("operation").and_then(Value::as_str).unwrap_or_default();
-        let others = lock(&self.others);
-        let creates = others.contains_key(operation)
-            || self.kinds.iter().any(|kind| kind.create == operation);
-        drop(others);
-        if creates && !is_dry(arguments) {
-            let mut unanswered = lock(&self.unanswered);
-            *unanswered.entry(operation.to_owned()).or_default() += 1;
         }
     }
 
@@ -272,14 +259,6 @@ impl Resources {
             .any(|kind| all.iter().any(|made| made.is(&kind.name, Some(id)) && self.is_new(made)))
     }
 
-    /// CREATE operations that did not reply, with the number of calls.
-    pub(crate) fn unanswered(&self) -> Vec<(String, usize)> {
-        lock(&self.unanswered)
-            .iter()
-            .map(|(operation, calls)| (operation.clone(), *calls))
-            .collect()
-    }
-
     /// CREATE operations of unknown resources, with the number of items.
     pub(crate) fn made_otherwise(&self) -> Vec<(String, usize)> {
         let others = lock(&self.others);
@@ -364,7 +343,7 @@ fn executions<'v>(data: &'v Value, ids: &mut Vec<&'v Value>) {
 }
 
 /// Whether a call is a dry run.
-fn is_dry(arguments: &Value) -> bool {
+pub(super) fn is_dry(arguments: &Value) -> bool {
     parameter(arguments, "dry_run") == Some(&Value::Bool(true))
         || arguments.pointer("/_meta/dry_run") == Some(&Value::Bool(true))
 }

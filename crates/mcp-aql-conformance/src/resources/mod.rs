@@ -3,6 +3,7 @@
 
 mod inference;
 mod ledger;
+mod unanswered;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;

@@ -82,7 +82,7 @@ impl Run {
     }
 
     /// Whether the run may delete what a CREATE operation creates.
-    fn can_remove_from(&self, create: &Operation) -> bool {
+    pub(super) fn can_remove_from(&self, create: &Operation) -> bool {
         let mut kinds = self.resources().kinds().iter();
         kinds.any(|kind| {
             let delete = kind.operation(&self.adapter, Role::Delete);
@@ -142,7 +142,7 @@ impl Run {
         Ok(true)
     }
 
-    fn is_below_limit(&self, operation: &str, count: usize) -> Result<(), Skip> {
+    pub(super) fn is_below_limit(&self, operation: &str, count: usize) -> Result<(), Skip> {
         let max = self.settings.max_irreversible;
         if self.resources().effects_of(operation) + count <= max {
             return Ok(());
@@ -164,7 +164,7 @@ impl Run {
     }
 
     /// Returns an error if the run has created enough items or needs the remaining time to remove them.
-    fn may_create_more(&self, create: &Operation) -> Result<(), Skip> {
+    pub(super) fn may_create_more(&self, create: &Operation) -> Result<(), Skip> {
         let max = self.settings.max_created;
         let kind = self.resources().kinds().iter().find(|kind| kind.create == create.name);
         if let Some(kind) = kind

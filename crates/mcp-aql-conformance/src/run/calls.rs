@@ -9,7 +9,7 @@ use super::pace::MAX_CALL_WAIT;
 use crate::adapter::gaps::Gap;
 use crate::adapter::{Operation, tool_parts};
 use crate::call::{Exchange, Reply};
-use crate::cases::{Cases, Skip};
+use crate::cases::{Cases, INTERRUPTED, Skip};
 use crate::category::Category;
 use crate::nouns::is_identifier;
 use crate::shape::{Shape, hits_nothing};
@@ -109,6 +109,9 @@ impl Run {
             if operation.is_read() {
                 continue;
             }
+            if !operation.is_exercised {
+                return Some(Skip::NotSampled(operation.name.clone()));
+            }
             let lacks = self.lacks(operation, item);
             // Without permission, a call needs two independent reasons to be rejected.
             if let Some(why) = self.forbids(operation)
@@ -126,7 +129,7 @@ impl Run {
     }
 
     /// Whether a tool belongs to another endpoint than the operation.
-    fn is_elsewhere(&self, tool: &str, operation: &Operation) -> bool {
+    pub(super) fn is_elsewhere(&self, tool: &str, operation: &Operation) -> bool {
         let is_endpoint = self.adapter.endpoints.iter().any(|endpoint| endpoint.name == tool);
         let family = tool_parts(tool).and_then(|(_, family)| family);
         is_endpoint
@@ -164,23 +167,28 @@ impl Run {
         aimed
     }
 
-    /// Whether the required parameters that select the affected data are missing. An operation without such
-    /// parameters may affect all data.
+    /// Whether the required parameters that select the affected data are missing.
     fn lacks(&self, operation: &Operation, item: &Value) -> bool {
         let given = |name: &str| {
             item.get(name).is_some()
                 || item.get("params").is_some_and(|params| params.get(name).is_some())
         };
+        self.selects_data(operation)
+            && !operation.required().any(|parameter| given(&parameter.name))
+    }
+
+    /// Whether required parameters select the affected data. An operation without such parameters may affect
+    /// all data.
+    pub(super) fn selects_data(&self, operation: &Operation) -> bool {
         // The configured values may be arbitrary.
         let is_named = self.is_named_whole(operation) && self.forbids(operation).is_none();
         let mut required = operation.required();
-        let is_aimed = match operation.category {
+        match operation.category {
             Some(Category::Create) => required.next().is_some(),
             _ => required.any(|parameter| {
                 is_identifier(&parameter.name) || (is_named && parameter.kind == "string")
             }),
-        };
-        is_aimed && !operation.required().any(|parameter| given(&parameter.name))
+        }
     }
 
     /// Sends a call, and skips the case if the adapter is unresponsive or limits the rate for too long.
@@ -230,9 +238,21 @@ impl Run {
         let mut waited = Duration::ZERO;
         loop {
             self.pacer.turn().await;
+            if self.is_stopped() {
+                // A check that calls in a loop must not keep the time limit from being noticed.
+                tokio::task::yield_now().await;
+                let lost = NoResponse::Closed(INTERRUPTED.to_owned());
+                return Exchange {
+                    tool: tool.to_owned(),
+                    arguments,
+                    reply: Reply::NoResponse(lost),
+                };
+            }
+            let expected = self.resources.expect_reply(&arguments);
             let begun = self.begun();
             let concurrent = self.at_once().saturating_sub(self.room.available_permits());
             let exchange = Exchange::make(connection, tool, arguments, meta.clone()).await;
+            expected.arrived();
             self.call_times.add(begun.0.elapsed(), concurrent);
             self.note(&exchange, begun);
             let Some(pause) = exchange.retry_pause() else { return exchange };

@@ -1,6 +1,7 @@
 //! The connection of a run, which is reopened if the adapter closes it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::Run;
@@ -86,6 +87,15 @@ impl Run {
                 Err(lost)
             }
         }
+    }
+
+    /// Makes no further calls, or makes calls again.
+    pub(crate) fn stop_calls(&self, is_stopped: bool) {
+        self.is_stopped.store(is_stopped, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
     }
 
     /// Extends the time for calls, even beyond the time limit of the run.

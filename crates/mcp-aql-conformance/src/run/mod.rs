@@ -5,6 +5,7 @@ mod calls;
 mod connection;
 mod observations;
 mod pace;
+mod planned_use;
 mod protection;
 mod spare;
 mod unreadable;
@@ -34,6 +35,7 @@ use crate::wire::{Connection, Samples, Tap, Target};
 use crate::{leaks, sample};
 
 pub(crate) use self::calls::arguments;
+pub(crate) use self::planned_use::PlannedUse;
 pub(crate) use self::spare::SpareConnection;
 
 /// The maximum number of concurrent cases of one check.
@@ -69,6 +71,8 @@ pub(crate) struct Run {
     /// The memory limit of all walks through collections, in KiB.
     pub(crate) room_for_walks: Semaphore,
     pub(crate) until: Instant,
+    /// Whether no further calls are made.
+    is_stopped: AtomicBool,
     /// The extended deadline for calls.
     prolonged: OnceLock<Instant>,
     health: Mutex<Health>,
@@ -140,6 +144,7 @@ impl Run {
             heavy: Semaphore::new(1),
             room_for_walks: Semaphore::new(MAX_WALK_KIB),
             until,
+            is_stopped: AtomicBool::new(false),
             prolonged: OnceLock::new(),
             health: Mutex::default(),
             harvest: Mutex::default(),
@@ -158,7 +163,7 @@ impl Run {
 
     /// Whether operations of this category may run.
     pub(crate) fn may(&self, category: Category) -> bool {
-        category == Category::Read || self.settings.allowed.contains(&category)
+        self.settings.allows(category)
     }
 
     /// The reason why this operation must not run, if any.

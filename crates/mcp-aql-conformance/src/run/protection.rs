@@ -39,10 +39,7 @@ impl Run {
         let is_named = |name: &str, value: &Value| {
             named.is_some_and(|named| named.get(name).is_some_and(|named| named == value))
         };
-        let mut which = operation.required().filter(|which| {
-            is_identifier(&which.name)
-                || self.resources().meant(&operation.name, &which.name).next().is_some()
-        });
+        let mut which = self.selectors(operation);
         let mut is_aimed = false;
         let are_ours = which.all(|which| {
             is_aimed = true;
@@ -75,18 +72,27 @@ impl Run {
         }
     }
 
+    /// The required parameters that identify what an operation acts on.
+    pub(super) fn selectors<'r>(
+        &'r self,
+        operation: &'r Operation,
+    ) -> impl Iterator<Item = &'r Parameter> {
+        operation.required().filter(|parameter| self.is_selector(operation, parameter))
+    }
+
+    fn is_selector(&self, operation: &Operation, parameter: &Parameter) -> bool {
+        is_identifier(&parameter.name)
+            || self.resources().meant(&operation.name, &parameter.name).next().is_some()
+    }
+
     /// Whether the configuration has all required parameters of an operation that changes data and whose
     /// parameters identify no known item.
     pub(crate) fn is_named_whole(&self, operation: &Operation) -> bool {
         let acts = !operation.is_read() && operation.category != Some(Category::Create);
-        let is_aim = |which: &Parameter| {
-            is_identifier(&which.name)
-                || self.resources().meant(&operation.name, &which.name).next().is_some()
-        };
         let named = self.settings.file.params.get(&operation.name).filter(|_| acts);
         named.is_some_and(|named| {
             operation.required().all(|required| {
-                !is_aim(required)
+                !self.is_selector(operation, required)
                     && (required.name == "input" || named.contains_key(&required.name))
             })
         })

@@ -1,6 +1,8 @@
 //! A whole run: it reaches and learns the adapter in each mode, runs all checks, and judges the results.
 
+mod interruption;
 mod phases;
+mod plan;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use self::interruption::Interruption;
 use crate::adapter::Adapter;
 use crate::adapter::gaps;
-use crate::cases::{CaseResults, Cases, Skip};
+use crate::cases::{CaseResults, Cases, INTERRUPTED, Skip};
 use crate::category::Mode;
 use crate::checks::{self, Body, Check};
 use crate::config::Settings;
@@ -82,6 +85,7 @@ pub struct Runner {
     secrets: Arc<Secrets>,
     invocation: Arc<[String]>,
     trace: Option<Arc<Trace>>,
+    interruption: Interruption,
 }
 
 impl std::fmt::Debug for Runner {
@@ -107,6 +111,7 @@ impl Runner {
             secrets,
             invocation: Arc::new([]),
             trace: None,
+            interruption: Interruption::default(),
         }
     }
 
@@ -138,9 +143,12 @@ impl Runner {
 
     /// Runs all checks in every available mode.
     pub async fn run(&self) -> Report {
-        let whole = self.whole().await;
+        self.judge(&self.whole().await)
+    }
+
+    fn judge(&self, whole: &RunResults) -> Report {
         let target = self.target.describe();
-        Report::judge(&target, &self.invocation, &self.settings, &self.secrets, &whole)
+        Report::judge(&target, &self.invocation, &self.settings, &self.secrets, whole)
     }
 
     async fn whole(&self) -> RunResults {
@@ -151,36 +159,53 @@ impl Runner {
             unlearned: Vec::new(),
             collected: BTreeMap::new(),
             took: Duration::ZERO,
+            is_interrupted: false,
         };
-        // First the adapter as started, or in the only mode of the run, then the other mode.
-        let only = self.settings.mode;
-        let asked = only.filter(|mode| self.target.offers(*mode));
-        match self.surface(asked, only.unwrap_or(Mode::Semantic), until).await {
-            Ok(first) if only.is_some_and(|only| only != first.adapter.mode) => {
-                let why = format!("the adapter serves only in {} mode", first.adapter.mode);
-                whole.unlearned.push((only, NoResponse::Unreachable(why).into()));
-            }
-            Ok(first) if only.is_some() => whole.surfaces.push(first),
-            Ok(first) => {
-                let (is_all, mode) = (first.adapter.serves_all, first.adapter.mode);
-                let is_read = first.adapter.unread().is_none();
-                whole.surfaces.push(first);
-                let other = mode.other();
-                let asked = (!is_all).then_some(other);
-                if is_read && (is_all || self.target.offers(other)) {
-                    match self.surface(asked, other, until).await {
-                        Ok(second) => whole.surfaces.push(second),
-                        Err(why) => whole.unlearned.push((Some(other), why)),
+        let (asked, of_all) = self.first_mode();
+        match self.surface(asked, of_all, until).await {
+            Ok(first) => match self.mode_obstacle(&first.adapter) {
+                Some(why) => whole.unlearned.push((self.settings.mode, why)),
+                None => {
+                    let second = self.second_mode(&first.adapter);
+                    whole.surfaces.push(first);
+                    if let Some((asked, of_all)) = second {
+                        match self.surface(asked, of_all, until).await {
+                            Ok(second) => whole.surfaces.push(second),
+                            Err(why) => whole.unlearned.push((Some(of_all), why)),
+                        }
                     }
                 }
-            }
+            },
             Err(why) => whole.unlearned.push((None, why)),
         }
         if !whole.surfaces.is_empty() {
             whole.collected = self.of_modes(&whole);
         }
         whole.took = started.elapsed();
+        whole.is_interrupted = self.interruption.is_set();
         whole
+    }
+
+    /// The first mode to ask for, and the one to test if the adapter serves both at once: the adapter as
+    /// started, or in the only mode of the run.
+    fn first_mode(&self) -> (Option<Mode>, Mode) {
+        let only = self.settings.mode;
+        (only.filter(|mode| self.target.offers(*mode)), only.unwrap_or(Mode::Semantic))
+    }
+
+    /// The reason why the first mode is not the one to test, if it is not.
+    fn mode_obstacle(&self, first: &Adapter) -> Option<LearnError> {
+        self.settings.mode.filter(|only| *only != first.mode)?;
+        let why = format!("the adapter serves only in {} mode", first.mode);
+        Some(NoResponse::Unreachable(why).into())
+    }
+
+    /// The second mode to ask for, and the one to test if the adapter serves both at once.
+    fn second_mode(&self, first: &Adapter) -> Option<(Option<Mode>, Mode)> {
+        let other = first.mode.other();
+        let is_available = first.serves_all || self.target.offers(other);
+        let is_wanted = self.settings.mode.is_none() && first.unread().is_none();
+        (is_wanted && is_available).then(|| ((!first.serves_all).then_some(other), other))
     }
 
     /// Runs the checks across modes.
@@ -194,6 +219,9 @@ impl Runner {
                 let cases = self.cases(check);
                 let unread = whole.surfaces.iter().find_map(|mode| mode.adapter.unread());
                 match (check.left_out(&self.settings), unread) {
+                    _ if self.interruption.is_set() => {
+                        cases.skip(Skip::CutShort(INTERRUPTED.to_owned()));
+                    }
                     (Some(why), _) => cases.skip(Skip::LeftOut(why)),
                     (None, Some(gap)) => cases.skip(gap.skip()),
                     (None, None) => look(whole, &self.settings, &cases),
@@ -218,9 +246,12 @@ impl Runner {
             let adapter = learn::learn(&connection, of_all).await?;
             Ok::<_, LearnError>((connection, adapter))
         };
-        let (connection, mut adapter) = tokio::time::timeout_at(until.into(), learning)
-            .await
-            .unwrap_or(Err(NoResponse::TimedOut(self.settings.limits.run).into()))?;
+        let (connection, mut adapter) = tokio::select! {
+            biased;
+            () = self.interruption.wait() => Err(LearnError::Interrupted),
+            learned = tokio::time::timeout_at(until.into(), learning) => learned
+                .unwrap_or(Err(NoResponse::TimedOut(self.settings.limits.run).into())),
+        }?;
         if let Some(asked) = asked
             && asked != adapter.mode
         {

@@ -1,23 +1,32 @@
 //! The checks of one mode in their phases.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use futures_util::{StreamExt as _, stream};
 
+use super::interruption::CasesByCheck;
 use super::{Progress, Runner};
 use crate::adapter::gaps;
-use crate::cases::{Cases, Skip};
+use crate::cases::{Cases, INTERRUPTED, Skip};
 use crate::category::Mode;
 use crate::checks::{self, Body, Check};
 use crate::learn::LearnError;
 use crate::results::ModeResults;
-use crate::run::Run;
+use crate::run::{ExchangeCheck, Run};
 use crate::sync::lock;
 
 /// The maximum number of concurrent checks.
 const CONCURRENT_CHECKS: usize = 64;
+
+/// The checks of one mode and their cases.
+struct ModeChecks<'r> {
+    runner: &'r Runner,
+    wanted: Vec<&'static Check>,
+    cases: CasesByCheck,
+    done: Mutex<BTreeSet<&'static str>>,
+}
 
 impl Runner {
     /// Runs all checks in one mode.
@@ -29,52 +38,86 @@ impl Runner {
     ) -> Result<ModeResults, LearnError> {
         // Each mode has its own statistics, so that findings are not repeated.
         let tap = &self.tap();
-        let wanted = checks::running(&self.settings);
-        let cases: BTreeMap<_, _> =
-            wanted.iter().map(|check| (check.id, Arc::new(self.cases(check)))).collect();
-        let of = |check: &Check| cases.get(check.id).map(Arc::clone).unwrap_or_default();
-        let every = wanted
-            .iter()
-            .filter(|check| check.left_out(&self.settings).is_none())
-            .filter_map(|check| match check.body {
-                Body::Every(look) => Some((look, of(check))),
-                _ => None,
-            })
-            .collect();
-        let run = self.learned(asked, of_all, tap, until, every).await?;
+        let checks = ModeChecks::new(self);
+        let run = self.learned(asked, of_all, tap, until, checks.every()).await?;
         tap.set_mode(run.adapter.mode);
-        match run.adapter.unread() {
-            None => run.prepare().await,
-            Some(_) => run.ask_again().await,
-        }
-        let done = Mutex::new(0_usize);
-        let total = wanted.len();
-        let reported = |check: &'static Check| {
-            let mut done = lock(&done);
-            *done += 1;
-            (self.progress_callback)(Progress::Checked { check: check.id, done: *done, total });
-        };
-        let mut left_behind = Vec::new();
-        for phase in [0, 1, 2, 3, 4] {
-            if phase == 4 {
-                left_behind = run.clear_up().await;
+        let before_removal = async {
+            match run.adapter.unread() {
+                None => run.prepare().await,
+                Some(_) => run.ask_again().await,
             }
-            let now = wanted.iter().copied().filter(|check| phase_of(&check.body) == phase);
-            let at_once = if phase == 3 { 1 } else { CONCURRENT_CHECKS };
-            stream::iter(now)
-                .for_each_concurrent(at_once, |check| {
-                    let (run, cases, reported) = (&run, of(check), &reported);
-                    async move {
-                        one(run, check, &cases).await;
-                        reported(check);
-                    }
-                })
-                .await;
+            for number in [0, 1, 2, 3] {
+                checks.phase(&run, number).await;
+            }
+        };
+        let so_far = self.until_interrupted(&run, before_removal, &checks.cases).await;
+        let left_behind = self.clear_up(&run).await;
+        if !self.interruption.is_set() {
+            checks.phase(&run, 4).await;
         }
-        wanted.iter().for_each(|check| block(&run, check, &of(check)));
+        let cases = so_far.as_ref().unwrap_or(&checks.cases);
+        checks.end(&run, cases);
         let collected = cases.iter().map(|(check, cases)| (*check, cases.results())).collect();
         let adapter = run.close().await;
         Ok(ModeResults { adapter, asked, collected, left_behind, called: tap.called() })
+    }
+}
+
+impl<'r> ModeChecks<'r> {
+    fn new(runner: &'r Runner) -> Self {
+        let wanted = checks::running(&runner.settings);
+        let cases = wanted.iter().map(|check| (check.id, Arc::new(runner.cases(check)))).collect();
+        Self { runner, wanted, cases, done: Mutex::default() }
+    }
+
+    fn of(&self, check: &Check) -> Arc<Cases> {
+        self.cases.get(check.id).map(Arc::clone).unwrap_or_default()
+    }
+
+    /// The checks of every exchange.
+    fn every(&self) -> Vec<(ExchangeCheck, Arc<Cases>)> {
+        let wanted = self.wanted.iter();
+        wanted
+            .filter(|check| check.left_out(&self.runner.settings).is_none())
+            .filter_map(|check| match check.body {
+                Body::Every(look) => Some((look, self.of(check))),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Runs the checks of a phase.
+    async fn phase(&self, run: &Run, phase: u8) {
+        let now = self.wanted.iter().copied().filter(|check| phase_of(&check.body) == phase);
+        let at_once = if phase == 3 { 1 } else { CONCURRENT_CHECKS };
+        stream::iter(now)
+            .for_each_concurrent(at_once, |check| async move {
+                one(run, check, &self.of(check)).await;
+                self.note_done(check);
+            })
+            .await;
+    }
+
+    fn note_done(&self, check: &'static Check) {
+        // After an interruption, the remaining checks end without having tested anything.
+        if self.runner.interruption.is_set() {
+            return;
+        }
+        let mut done = lock(&self.done);
+        done.insert(check.id);
+        let (done, total) = (done.len(), self.wanted.len());
+        (self.runner.progress_callback)(Progress::Checked { check: check.id, done, total });
+    }
+
+    /// Skips what an interruption prevented, and blocks what could not be read.
+    fn end(&self, run: &Run, cases: &CasesByCheck) {
+        for check in &self.wanted {
+            let Some(cases) = cases.get(check.id) else { continue };
+            if self.runner.interruption.is_set() && !lock(&self.done).contains(check.id) {
+                cases.skip(Skip::CutShort(INTERRUPTED.to_owned()));
+            }
+            block(run, check, cases);
+        }
     }
 }
 

@@ -1,6 +1,10 @@
 //! A small adapter on standard input and output, with deliberate faults.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, Write as _};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -8,10 +12,21 @@ use serde_json::{Value, json};
 pub(crate) fn serve(faults: &[String]) {
     let is_single = std::env::var("MCP_AQL_ENDPOINT_MODE").as_deref() == Ok("single");
     let has = |name: &str| faults.iter().any(|fault| fault == name);
-    let adapter = Adapter { is_single, has: &has };
+    let adapter = Adapter { is_single, has: &has, beds: RefCell::default() };
+    let mut received = std::env::var_os("GARDEN_RECEIVED")
+        .and_then(|file| std::fs::OpenOptions::new().append(true).create(true).open(file).ok());
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+        if let Some(file) = &mut received {
+            writeln!(file, "{line}").expect("the file is writable");
+        }
         let Ok(request) = serde_json::from_str::<Value>(&line) else { continue };
         let Some(id) = request.get("id") else { continue };
+        if has("slow") && request["method"] == "tools/call" {
+            std::thread::sleep(Duration::from_millis(3));
+        }
+        if has("stubborn") && request["params"]["arguments"]["operation"] == "delete_bed" {
+            continue;
+        }
         let reply = match adapter.result(&request) {
             Some(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
             None => json!({ "jsonrpc": "2.0", "id": id, "error": {
@@ -28,11 +43,38 @@ pub(crate) fn serve(faults: &[String]) {
 struct Adapter<'a> {
     is_single: bool,
     has: &'a dyn Fn(&str) -> bool,
+    /// The identifiers of the beds that this process has created.
+    beds: RefCell<BTreeSet<String>>,
 }
 
 impl Adapter<'_> {
-    fn tool(&self) -> &'static str {
-        if self.is_single { "mcp_aql" } else { "mcp_aql_read" }
+    /// The tool of the operations of a category. Without `garden`, all operations are in one tool.
+    fn tool(&self, category: &str) -> String {
+        match (self.is_single, (self.has)("garden")) {
+            (true, _) => "mcp_aql".to_owned(),
+            (false, false) => "mcp_aql_read".to_owned(),
+            (false, true) => format!("mcp_aql_{}", category.to_lowercase()),
+        }
+    }
+
+    fn tools(&self) -> Vec<Value> {
+        let is_crude = (self.has)("garden") && !self.is_single;
+        let categories = ["READ", "CREATE", "DELETE", "EXECUTE"];
+        let count = match (self.has)("no-tools") {
+            true => 0,
+            false if is_crude => categories.len(),
+            false => 1,
+        };
+        let tools = categories.iter().take(count).map(|category| {
+            json!({
+                "name": self.tool(category),
+                "description": "Reads beds.",
+                "inputSchema": { "type": "object", "properties": {
+                    "operation": { "type": "string" }, "params": { "type": "object" },
+                }, "required": ["operation"] },
+            })
+        });
+        tools.collect()
     }
 
     fn result(&self, request: &Value) -> Option<Value> {
@@ -42,15 +84,12 @@ impl Adapter<'_> {
                 "capabilities": { "tools": {} },
                 "serverInfo": { "name": "garden", "version": "1.0.0" },
             })),
-            "tools/list" => Some(json!({ "tools": [{
-                "name": self.tool(),
-                "description": "Reads beds.",
-                "inputSchema": { "type": "object", "properties": {
-                    "operation": { "type": "string" }, "params": { "type": "object" },
-                }, "required": ["operation"] },
-            }] })),
+            "tools/list" => Some(json!({ "tools": self.tools() })),
             "tools/call" => {
-                let body = self.call(&request["params"]["arguments"]);
+                let body = self.call(&request["params"]);
+                if body["success"] == true {
+                    log_success(&request["params"]["arguments"]);
+                }
                 let is_error = body["success"] == false;
                 Some(json!({
                     "content": [{ "type": "text", "text": body.to_string() }], "isError": is_error,
@@ -60,23 +99,91 @@ impl Adapter<'_> {
         }
     }
 
-    fn call(&self, arguments: &Value) -> Value {
+    fn call(&self, request: &Value) -> Value {
+        let arguments = &request["arguments"];
         let params = &arguments["params"];
-        match arguments["operation"].as_str() {
-            Some("introspect") => self.introspect(params),
-            Some("list_beds") => json!({ "success": true, "data": [{ "bed_id": "b1" }] }),
+        if let Some(items) = arguments["operations"].as_array().filter(|_| (self.has)("batch")) {
+            let call = |item| self.call(&json!({ "name": request["name"], "arguments": item }));
+            let results = items.iter().map(|item| json!({ "result": call(item) }));
+            return json!({ "success": true, "results": results.collect::<Vec<_>>() });
+        }
+        let name = match arguments["operation"].as_str() {
+            Some(name) if self.names().contains(&name) => name,
             Some(name) => {
-                failure("NOT_FOUND_OPERATION", &format!("there is no operation '{name}'"))
+                return failure("NOT_FOUND_OPERATION", &format!("there is no operation '{name}'"));
             }
-            None => failure("VALIDATION_MISSING_PARAM", "the parameter 'operation' is missing"),
+            None => {
+                return failure("VALIDATION_MISSING_PARAM", "the parameter 'operation' is missing");
+            }
+        };
+        let operation = self.operation(name);
+        if operation["mcpTool"] != request["name"] {
+            let tool = &operation["mcpTool"];
+            return failure("VALIDATION_WRONG_ENDPOINT", &format!("call {tool} instead"));
+        }
+        let required = operation["parameters"].as_array().into_iter().flatten();
+        for parameter in required.filter(|parameter| parameter["required"] == true) {
+            let name = parameter["name"].as_str().unwrap_or_default();
+            if !params[name].is_string() {
+                return failure("VALIDATION_MISSING_PARAM", &format!("'{name}' is missing"));
+            }
+        }
+        match name {
+            "introspect" => self.introspect(params),
+            "list_beds" if (self.has)("garden") => {
+                let beds = self.beds.borrow();
+                let beds: Vec<_> =
+                    beds.iter().map(|id| json!({ "bed_id": id, "label": "bed" })).collect();
+                success(&json!(beds))
+            }
+            "list_beds" => success(&json!([{ "bed_id": "b1" }])),
+            "create_bed" => self.create(params),
+            "delete_bed" => self.delete(params),
+            _ => success(&json!({ "watered": true })),
         }
     }
 
+    /// The file of a bed, by which a test sees it.
+    fn file(id: &str) -> Option<PathBuf> {
+        Some(PathBuf::from(std::env::var_os("GARDEN_BEDS")?).join(id))
+    }
+
+    fn create(&self, params: &Value) -> Value {
+        let mut beds = self.beds.borrow_mut();
+        let id = format!("b{}-{}", std::process::id(), beds.len());
+        if let Some(file) = Self::file(&id) {
+            std::fs::write(file, "").expect("the folder is writable");
+        }
+        beds.insert(id.clone());
+        success(&json!({ "bed_id": id, "label": params["label"] }))
+    }
+
+    fn delete(&self, params: &Value) -> Value {
+        let id = params["bed_id"].as_str().unwrap_or_default();
+        if !self.beds.borrow_mut().remove(id) {
+            return failure("NOT_FOUND_RESOURCE", &format!("there is no bed '{id}'"));
+        }
+        if let Some(file) = Self::file(id) {
+            std::fs::remove_file(file).expect("the file exists");
+        }
+        success(&json!({ "bed_id": id }))
+    }
+
+    /// The operations of this adapter.
+    fn names(&self) -> &'static [&'static str] {
+        let names =
+            &["introspect", "list_beds", "create_bed", "delete_bed", "water_all", "get_weather"];
+        let count = match ((self.has)("batch"), (self.has)("garden"), (self.has)("create")) {
+            (true, ..) => names.len(),
+            (false, true, _) => 5,
+            (false, false, true) => 3,
+            (false, false, false) => 2,
+        };
+        names.get(..count).unwrap_or_default()
+    }
+
     fn introspect(&self, params: &Value) -> Value {
-        let names = ["introspect", "list_beds", "create_bed"];
-        let count = if (self.has)("create") { 3 } else { 2 };
-        let operations: Vec<_> =
-            names.iter().take(count).map(|name| self.operation(name)).collect();
+        let operations: Vec<_> = self.names().iter().map(|name| self.operation(name)).collect();
         match (params["query"].as_str(), params["name"].as_str()) {
             (Some("operations"), None) => {
                 let brief = operations.iter().map(|operation| {
@@ -111,17 +218,43 @@ impl Adapter<'_> {
                 { "name": "name", "type": "string", "required": false,
                   "description": "The name of one." },
             ]),
+            "create_bed" if (self.has)("garden") => json!([
+                { "name": "label", "type": "string", "required": true, "description": "A label." },
+            ]),
+            "delete_bed" => json!([
+                { "name": "bed_id", "type": "string", "required": true, "description": "The bed." },
+            ]),
             _ => json!([]),
         };
-        let category = if name == "create_bed" { "CREATE" } else { "READ" };
+        let category = match name {
+            "create_bed" => "CREATE",
+            "delete_bed" => "DELETE",
+            "water_all" => "EXECUTE",
+            _ => "READ",
+        };
+        // Without `garden`, CREATE operations belong to the READ tool, too.
+        let is_destructive = ["DELETE", "EXECUTE"].contains(&category);
         json!({
-            "name": name, "semantic_category": category, "endpoint": category,
-            "mcpTool": self.tool(),
+            "name": name, "semantic_category": category,
+            "endpoint": if (self.has)("garden") { category.to_lowercase() } else { category.to_owned() },
+            "mcpTool": self.tool(category),
             "description": format!("Reads with `{name}`."), "parameters": parameters,
-            "permissions": { "readOnly": category == "READ", "destructive": false },
+            "permissions": { "readOnly": category == "READ", "destructive": is_destructive },
             "returns": { "name": "object", "kind": "object", "description": "The result." },
         })
     }
+}
+
+/// Writes the name of an operation that succeeded to the file of the received requests.
+fn log_success(arguments: &Value) {
+    let (Some(log), Some(name)) =
+        (std::env::var_os("GARDEN_RECEIVED"), arguments["operation"].as_str())
+    else {
+        return;
+    };
+    let mut log = std::fs::File::options().append(true).open(log).expect("the file exists");
+    writeln!(log, "{}", json!({ "method": format!("success of {name}") }))
+        .expect("the file is writable");
 }
 
 fn success(data: &Value) -> Value {

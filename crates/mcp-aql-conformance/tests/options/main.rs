@@ -2,6 +2,7 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::print_stdout,
@@ -9,6 +10,9 @@
 )]
 
 mod adapter;
+#[cfg(unix)]
+mod interruption;
+mod plan;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output, Stdio};
@@ -27,6 +31,20 @@ const TESTS: &[Test] = &[
     ("reports_are_compared", reports_are_compared),
     ("coverage_counts_called_operations", coverage_counts_called_operations),
     ("invalid_selections_exit_with_3", invalid_selections_exit_with_3),
+    ("plan_calls_only_introspection", plan::calls_only_introspection),
+    ("plan_names_the_use_of_every_operation", plan::names_the_use_of_every_operation),
+    ("plan_agrees_with_the_run", plan::agrees_with_the_run),
+    ("plan_covers_batches_of_a_sample", plan::covers_batches_of_a_sample),
+    #[cfg(unix)]
+    ("interrupted_run_removes_its_items", interruption::removes_its_items),
+    #[cfg(unix)]
+    ("interrupted_run_reports_what_was_done", interruption::reports_what_was_done),
+    #[cfg(unix)]
+    ("interrupted_run_reports_what_stays_behind", interruption::reports_what_stays_behind),
+    #[cfg(unix)]
+    ("interrupted_run_ends_in_time", interruption::ends_in_time),
+    #[cfg(unix)]
+    ("second_signal_ends_the_run_at_once", interruption::ends_at_once),
 ];
 
 fn main() -> ExitCode {
@@ -55,12 +73,16 @@ fn main() -> ExitCode {
 
 /// Runs the command. The adapter, with these faults, is the target of `test`.
 fn run(arguments: &[&str], faults: &[&str]) -> Output {
+    command(arguments, faults).output().unwrap()
+}
+
+fn command(arguments: &[&str], faults: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-aql-conformance"));
     command.args(arguments).stdin(Stdio::null()).env_remove("MCP_AQL_ENDPOINT_MODE");
     if arguments.first() == Some(&"test") {
         command.arg("--").arg(std::env::current_exe().unwrap()).arg("serve").args(faults);
     }
-    command.output().unwrap()
+    command
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -316,6 +338,8 @@ fn invalid_selections_exit_with_3() {
         (&["--baseline", "no/such.json"], "cannot read"),
         (&["--write-baseline", "no/such/baseline.json"], "the folder does not exist"),
         (&["--trace", "no/such/trace.jsonl"], "cannot write"),
+        (&["--plan", "--format", "html"], "the formats of `--plan` are text and json"),
+        (&["--plan", "--baseline", &other], "cannot be used with"),
     ];
     for (arguments, expected) in cases {
         let output = run(&[&["test"], *arguments].concat(), &[]);

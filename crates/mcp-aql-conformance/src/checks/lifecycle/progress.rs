@@ -17,6 +17,8 @@ pub(super) async fn progress(run: &Run, cases: &Cases) {
             Ok(connection) => connection,
             Err(lost) => return cases.skip(Skip::CutShort(lost.to_string())),
         };
+        let within_limits = run.within_limits(&arguments).await;
+        let Some(_pending) = cases.ok_or_skip(within_limits) else { continue };
         let _ = connection.take_notifications();
         let meta = json!({ "progressToken": TOKEN });
         let exchange = run.send(&starter.operation.tool, arguments, Some(meta)).await;

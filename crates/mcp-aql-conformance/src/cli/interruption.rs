@@ -1,0 +1,63 @@
+//! Runs that a signal interrupts.
+
+use std::time::Duration;
+
+use mcp_aql_conformance::{Report, Runner};
+use tokio::sync::Notify;
+
+use super::output::{plain, print_notice};
+use super::progress;
+use super::signals::interrupted;
+
+/// The time for an interrupted run to end, including the time to close the adapter.
+const END_TIMEOUT: Duration = Duration::from_secs(12);
+
+/// Runs the checks. After Ctrl-C or SIGTERM, the run removes what it created, a message says what stays behind,
+/// and the report has the results so far. A second signal ends the run at once, without a report.
+pub(super) async fn run(runner: &Runner, may_create: bool) -> Option<Report> {
+    let is_interrupted = Notify::new();
+    let first = async {
+        interrupted().await;
+        progress::clear();
+        print_notice(match may_create {
+            true => "interrupted; removing what the run created; a second signal ends it at once",
+            false => "interrupted",
+        });
+        is_interrupted.notify_one();
+    };
+    let at_once = async {
+        is_interrupted.notified().await;
+        tokio::select! {
+            () = interrupted() => {}
+            () = tokio::time::sleep(END_TIMEOUT) => {}
+        }
+    };
+    tokio::select! {
+        // The handler of the first signal is installed before the adapter is started.
+        biased;
+        () = at_once => {
+            progress::clear();
+            if may_create {
+                print_notice("ended before everything that the run created was removed");
+            }
+            None
+        }
+        report = runner.run_until(first) => {
+            if report.interrupted {
+                progress::clear();
+                say_what_is_left(&report, may_create);
+            }
+            Some(report)
+        }
+    }
+}
+
+/// Says what an interrupted run left behind, before the report does.
+fn say_what_is_left(report: &Report, may_create: bool) {
+    if !report.left_behind.is_empty() {
+        let left = report.left_behind.iter().map(|left| format!("\n  {}", plain(left)));
+        print_notice(&format!("left behind:{}", left.collect::<String>()));
+    } else if may_create {
+        print_notice("nothing was left behind");
+    }
+}

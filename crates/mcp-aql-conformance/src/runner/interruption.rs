@@ -1,0 +1,100 @@
+//! The interruption of a run: it ends its calls and removes what it created.
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::Runner;
+use crate::cases::Cases;
+use crate::report::Report;
+use crate::run::Run;
+
+/// The time for the replies to calls that were sent before the interruption. Without a reply, the identifiers of
+/// created items are unknown.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
+/// The time to remove the run's items after the interruption.
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The collected cases of each check.
+pub(super) type CasesByCheck = BTreeMap<&'static str, Arc<Cases>>;
+
+/// Whether a run is interrupted.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Interruption(Arc<watch::Sender<bool>>);
+
+impl Interruption {
+    fn set(&self) {
+        self.0.send_replace(true);
+    }
+
+    pub(super) fn is_set(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    /// Waits until the run is interrupted.
+    pub(super) async fn wait(&self) {
+        // The sender cannot be dropped while this borrows it.
+        let _ = self.0.subscribe().wait_for(|is_interrupted| *is_interrupted).await;
+    }
+}
+
+impl Runner {
+    /// Runs all checks until this future completes. In that case, the run ends its checks and removes what it
+    /// created, as far as it may and within about 10 seconds. The report is then [`Report::interrupted`] and has
+    /// the results so far.
+    pub async fn run_until(&self, interruption: impl Future<Output = ()>) -> Report {
+        let interrupted = Interruption::default();
+        let runner = Self { interruption: interrupted.clone(), ..self.clone() };
+        let mut whole = pin!(runner.whole());
+        let whole = tokio::select! {
+            biased;
+            () = interruption => {
+                interrupted.set();
+                whole.await
+            }
+            whole = &mut whole => whole,
+        };
+        self.judge(&whole)
+    }
+
+    /// Waits for the checks of a run. After an interruption, the run makes no calls, and the checks are dropped
+    /// if the replies to earlier calls do not arrive in time. Returns the cases at the interruption, because
+    /// checks without replies find faults that the adapter does not have.
+    pub(super) async fn until_interrupted(
+        &self,
+        run: &Run,
+        checks: impl Future<Output = ()>,
+        cases: &CasesByCheck,
+    ) -> Option<CasesByCheck> {
+        let mut checks = pin!(checks);
+        tokio::select! {
+            biased;
+            () = &mut checks => return None,
+            () = self.interruption.wait() => {}
+        }
+        let so_far = cases.iter().map(|(check, cases)| (*check, Arc::new(cases.copy())));
+        let so_far = so_far.collect();
+        run.stop_calls(true);
+        // The result is the same if the time is over.
+        let _ = tokio::time::timeout(REPLY_TIMEOUT, checks).await;
+        run.stop_calls(false);
+        Some(so_far)
+    }
+
+    /// Removes the items of a run, within a shorter time if it is interrupted. Returns the remaining ones with
+    /// the reasons.
+    pub(super) async fn clear_up(&self, run: &Run) -> Vec<String> {
+        let time_is_over = async {
+            self.interruption.wait().await;
+            tokio::time::sleep(REMOVAL_TIMEOUT).await;
+        };
+        tokio::select! {
+            biased;
+            left = run.clear_up() => left,
+            () = time_is_over => run.left_in_haste(),
+        }
+    }
+}

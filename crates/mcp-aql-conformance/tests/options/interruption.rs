@@ -1,0 +1,176 @@
+//! Signals to a run that has created items.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{command, file};
+
+const NOTICE: &str = "interrupted; removing what the run created; a second signal ends it at once";
+
+/// A run that has created items.
+struct Started {
+    child: Child,
+    folder: TempDir,
+    stderr: BufReader<std::process::ChildStderr>,
+}
+
+impl Started {
+    /// Starts a run and waits until it has created an item.
+    fn new(allowed: &str, faults: &[&str]) -> Self {
+        Self::until("create_bed", "text", allowed, faults)
+    }
+
+    /// Starts a run with this format of its report and waits until this operation has succeeded.
+    fn until(operation: &str, format: &str, allowed: &str, faults: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let beds = folder.path().join("beds");
+        std::fs::create_dir(&beds).unwrap();
+        let (_, report) = file(&folder, "report");
+        let (_, baseline) = file(&folder, "baseline");
+        let faults = [&["garden", "slow"], faults].concat();
+        let arguments = ["test", "--allow", allowed, "--format", format, "--output", &report];
+        let arguments = [&arguments[..], &["--write-baseline", &baseline]].concat();
+        let mut command = command(&arguments, &faults);
+        let (log, _) = file(&folder, "received");
+        command
+            .env("GARDEN_BEDS", &beds)
+            .env("GARDEN_RECEIVED", &log)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let started = Self { child, folder, stderr };
+        let until = Instant::now() + Duration::from_secs(30);
+        let success = format!("success of {operation}\"");
+        while !std::fs::read_to_string(&log).unwrap_or_default().contains(&success) {
+            assert!(Instant::now() < until, "the run does not call `{operation}`");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        started
+    }
+
+    /// The number of items in the adapter.
+    fn beds(&self) -> usize {
+        std::fs::read_dir(self.folder.path().join("beds")).unwrap().count()
+    }
+
+    fn signal(&self, signal: &str) {
+        let process = self.child.id().to_string();
+        let sent = Command::new("kill").args([&format!("-{signal}"), &process]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// The next line on standard error.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stderr.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    /// Waits for the end of the run. Returns what it said after the notice, and the report.
+    fn end(&mut self) -> (Vec<String>, Option<String>) {
+        let rest = self.stderr.by_ref().lines().map(Result::unwrap).collect();
+        assert_eq!(self.child.wait().unwrap().code(), Some(130), "{rest:?}");
+        assert!(!self.folder.path().join("baseline").exists());
+        (rest, std::fs::read_to_string(self.folder.path().join("report")).ok())
+    }
+}
+
+pub(crate) fn removes_its_items() {
+    // REQ-CNF-12
+    for signal in ["INT", "TERM"] {
+        let mut run = Started::new("create,delete", &[]);
+        run.signal(signal);
+        assert_eq!(run.line(), NOTICE);
+        let (said, report) = run.end();
+        assert_eq!(said[0], "nothing was left behind");
+        assert_eq!(run.beds(), 0);
+        let report = report.unwrap();
+        assert!(report.contains("\nInterrupted, no level granted, "), "{report}");
+        assert!(report.contains("\n  cut short: the run was interrupted ("), "{report}");
+    }
+}
+
+/// The checks of a report that have findings.
+fn found(report: &Value) -> BTreeSet<&str> {
+    let checks = crate::checks(report).into_iter();
+    let found = checks.filter(|check| check["verdict"] == "fail" || check["verdict"] == "warn");
+    found.map(|check| check["id"].as_str().unwrap()).collect()
+}
+
+pub(crate) fn reports_what_was_done() {
+    let mut run = Started::until("delete_bed", "json", "create,delete", &["bad-query"]);
+    run.signal("INT");
+    assert_eq!(run.line(), NOTICE);
+    let (_, interrupted) = run.end();
+    let interrupted: Value = serde_json::from_str(&interrupted.unwrap()).unwrap();
+    assert_eq!(interrupted["interrupted"], true);
+    assert_eq!(interrupted["conformanceLevel"], 0);
+    assert_eq!(interrupted["obstacles"], json!(["the run was interrupted"]));
+    let verdicts: BTreeSet<_> =
+        crate::checks(&interrupted).iter().map(|it| it["verdict"].as_str().unwrap()).collect();
+    assert!(verdicts.contains("pass") && verdicts.contains("skip"), "{verdicts:?}");
+    // Calls that the interruption prevented are no findings.
+    let (_, whole) = crate::report(&["--allow", "create,delete"], &["garden", "slow", "bad-query"]);
+    let (found, known) = (found(&interrupted), found(&whole));
+    assert!(found.is_subset(&known), "{found:?} {known:?}");
+    assert!(found.contains("introspection.bad_query"), "{found:?}");
+    // Every format of the report says it.
+    let path = run.folder.path().join("report");
+    for (format, part) in [
+        ("text", "Interrupted, no level granted"),
+        ("junit", "errors=\"1\""),
+        ("sarif", "\"executionSuccessful\": false"),
+        ("badge", "untested"),
+    ] {
+        let output = crate::run(&["report", path.to_str().unwrap(), "--format", format], &[]);
+        assert_eq!(output.status.code(), Some(0), "{format}");
+        let text = crate::text(&output.stdout);
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+pub(crate) fn reports_what_stays_behind() {
+    let mut run = Started::new("create", &[]);
+    run.signal("INT");
+    assert_eq!(run.line(), NOTICE);
+    let (said, report) = run.end();
+    assert_eq!(said[0], "left behind:");
+    assert!(run.beds() > 0);
+    // Without permission for more than CREATE, the run does not find out what existed before.
+    let reason = ": it may have existed before the call of `create_bed`";
+    assert!(said[1].contains("bed b") && said[1].ends_with(reason), "{said:?}");
+    let report = report.unwrap();
+    let left = report.find("\nLeft behind in the adapter\n").unwrap();
+    assert!(left < report.find("\nSummary by area\n").unwrap(), "{report}");
+}
+
+pub(crate) fn ends_in_time() {
+    let mut run = Started::new("create,delete", &["stubborn"]);
+    let start = Instant::now();
+    run.signal("TERM");
+    assert_eq!(run.line(), NOTICE);
+    let (said, report) = run.end();
+    assert!(start.elapsed() < Duration::from_secs(11), "{:?}", start.elapsed());
+    assert_eq!(said[0], "left behind:");
+    assert!(said[1].ends_with(": there was no time to remove it"), "{said:?}");
+    assert!(report.is_some());
+}
+
+pub(crate) fn ends_at_once() {
+    let mut run = Started::new("create,delete", &["stubborn"]);
+    run.signal("INT");
+    assert_eq!(run.line(), NOTICE);
+    std::thread::sleep(Duration::from_millis(200));
+    let start = Instant::now();
+    run.signal("INT");
+    let (said, report) = run.end();
+    assert_eq!(said, ["ended before everything that the run created was removed"]);
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    assert_eq!(report, None);
+}
