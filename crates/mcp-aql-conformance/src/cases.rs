@@ -75,9 +75,14 @@ pub(crate) enum Skip {
 impl Skip {
     /// The reason to skip the case if the adapter's rate limit rejected the call.
     pub(crate) fn rate_limited(exchange: &Exchange) -> Option<Self> {
-        let code = exchange.rate_limit_code()?;
-        let why = format!("the adapter answers {code}: raise its limits for the run");
-        Some(Self::CutShort(why))
+        exchange.rate_limit_code().map(Self::too_fast)
+    }
+
+    /// The reason to skip a case because of a rate limit, with the code of the rejection.
+    pub(crate) fn too_fast(code: &str) -> Self {
+        Self::CutShort(format!(
+            "the adapter rejects calls with {code} for more than a minute: raise its limits for the run"
+        ))
     }
 
     /// The text of the reason.
@@ -134,6 +139,8 @@ pub(crate) struct Cases {
     secrets: Arc<Secrets>,
     /// Whether the check judges the form of errors.
     judges_forms: bool,
+    /// Whether the check observes all calls, including those that a rate limit rejected.
+    observes_calls: bool,
 }
 
 /// The collected results.
@@ -152,13 +159,20 @@ pub(crate) struct CaseResults {
 impl Cases {
     /// Creates an empty collection that masks these secrets in findings.
     pub(crate) fn new(secrets: Arc<Secrets>) -> Self {
-        Self { inner: Mutex::default(), secrets, judges_forms: false }
+        Self { secrets, ..Self::default() }
     }
 
     /// Keeps findings about errors of a wrong form, instead of counting them as blocked.
     #[must_use]
     pub(crate) fn judging_forms(self, judges_forms: bool) -> Self {
         Self { judges_forms, ..self }
+    }
+
+    /// Keeps findings about calls that a rate limit rejected. In other checks such a call is not the answer to
+    /// anything.
+    #[must_use]
+    pub(crate) fn observing_calls(self, observes_calls: bool) -> Self {
+        Self { observes_calls, ..self }
     }
 
     /// Counts a case that passed.
@@ -197,6 +211,11 @@ impl Cases {
     }
 
     fn add(&self, mut finding: Finding) {
+        if let Some(code) =
+            call::rate_limit_code(&finding.received).filter(|_| !self.observes_calls)
+        {
+            return self.skip(Skip::too_fast(code));
+        }
         // Mask before cutting: half a secret would not be recognized.
         finding.mask(&self.secrets);
         finding.identify();

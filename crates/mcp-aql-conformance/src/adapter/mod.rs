@@ -308,6 +308,13 @@ impl Adapter {
         prefixes.filter(|prefix| Some(*prefix) != own).collect()
     }
 
+    /// Whether `introspect` documents this query.
+    pub(crate) fn documents_query(&self, query: &str) -> bool {
+        let parameter = self.operation("introspect").and_then(|it| it.parameter("query"));
+        let words = parameter.and_then(|parameter| parameter.member("enum")?.as_array());
+        words.is_some_and(|words| words.iter().any(|word| word == query))
+    }
+
     /// The operations of a category.
     pub(crate) fn of(&self, category: Category) -> impl Iterator<Item = &Operation> {
         self.operations.iter().filter(move |operation| operation.category == Some(category))

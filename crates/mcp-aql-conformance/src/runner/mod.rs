@@ -15,6 +15,7 @@ use crate::category::Mode;
 use crate::checks::{self, Body, Check};
 use crate::config::Settings;
 use crate::learn::{self, LearnError};
+use crate::pace::Pacer;
 use crate::report::Report;
 use crate::results::RunResults;
 use crate::run::{ExchangeCheck, Run, RunParts};
@@ -152,10 +153,12 @@ impl Runner {
             collected: BTreeMap::new(),
             took: Duration::ZERO,
         };
+        // Both modes may count towards the same limit.
+        let pacer = Arc::default();
         // First the adapter as started, or in the only mode of the run, then the other mode.
         let only = self.settings.mode;
         let asked = only.filter(|mode| self.target.offers(*mode));
-        match self.surface(asked, only.unwrap_or(Mode::Semantic), until).await {
+        match self.surface(asked, only.unwrap_or(Mode::Semantic), until, &pacer).await {
             Ok(first) if only.is_some_and(|only| only != first.adapter.mode) => {
                 let why = format!("the adapter serves only in {} mode", first.adapter.mode);
                 whole.unlearned.push((only, NoResponse::Unreachable(why).into()));
@@ -168,7 +171,7 @@ impl Runner {
                 let other = mode.other();
                 let asked = (!is_all).then_some(other);
                 if is_read && (is_all || self.target.offers(other)) {
-                    match self.surface(asked, other, until).await {
+                    match self.surface(asked, other, until, &pacer).await {
                         Ok(second) => whole.surfaces.push(second),
                         Err(why) => whole.unlearned.push((Some(other), why)),
                     }
@@ -209,18 +212,20 @@ impl Runner {
         asked: Option<Mode>,
         of_all: Mode,
         tap: &Arc<Tap>,
-        until: Instant,
+        (until, pacer): (Instant, &Arc<Pacer>),
         every: Vec<(ExchangeCheck, Arc<Cases>)>,
     ) -> Result<Run, LearnError> {
         let limit = self.settings.limits.request;
         let learning = async {
             let connection = Connection::open(&*self.target, asked, tap, limit).await?;
-            let adapter = learn::learn(&connection, of_all).await?;
+            let adapter = learn::learn(&connection, pacer, of_all).await?;
             Ok::<_, LearnError>((connection, adapter))
         };
-        let (connection, mut adapter) = tokio::time::timeout_at(until.into(), learning)
+        let run_limit = self.settings.limits.run;
+        let end = pacer.prolonged(until, run_limit);
+        let (connection, mut adapter) = tokio::time::timeout_at(end.into(), learning)
             .await
-            .unwrap_or(Err(NoResponse::TimedOut(self.settings.limits.run).into()))?;
+            .unwrap_or_else(|_| Err(NoResponse::OutOfTime(pacer.out_of_time(run_limit)).into()))?;
         if let Some(asked) = asked
             && asked != adapter.mode
         {
@@ -248,6 +253,7 @@ impl Runner {
             asked_mode: asked,
             tap: Arc::clone(tap),
             connection,
+            pacer: Arc::clone(pacer),
             until,
             every,
         }))
@@ -275,7 +281,9 @@ impl Runner {
     }
 
     fn cases(&self, check: &Check) -> Cases {
-        Cases::new(Arc::clone(&self.secrets)).judging_forms(gaps::judges_errors(check.id))
+        Cases::new(Arc::clone(&self.secrets))
+            .judging_forms(gaps::judges_errors(check.id))
+            .observing_calls(matches!(check.body, Body::Every(_)))
     }
 
     /// Rejects configurations that name unknown operations. A misspelled name in `[[skip]]` would not

@@ -12,6 +12,7 @@ use crate::cases::{Cases, Skip};
 use crate::category::Mode;
 use crate::checks::{self, Body, Check};
 use crate::learn::LearnError;
+use crate::pace::Pacer;
 use crate::results::ModeResults;
 use crate::run::Run;
 use crate::sync::lock;
@@ -26,6 +27,7 @@ impl Runner {
         asked: Option<Mode>,
         of_all: Mode,
         until: Instant,
+        pacer: &Arc<Pacer>,
     ) -> Result<ModeResults, LearnError> {
         // Each mode has its own statistics, so that findings are not repeated.
         let tap = &self.tap();
@@ -41,7 +43,8 @@ impl Runner {
                 _ => None,
             })
             .collect();
-        let run = self.learned(asked, of_all, tap, until, every).await?;
+        let started = Instant::now();
+        let run = self.learned(asked, of_all, tap, (until, pacer), every).await?;
         tap.set_mode(run.adapter.mode);
         match run.adapter.unread() {
             None => run.prepare().await,
@@ -73,6 +76,7 @@ impl Runner {
         }
         wanted.iter().for_each(|check| block(&run, check, &of(check)));
         let collected = cases.iter().map(|(check, cases)| (*check, cases.results())).collect();
+        pacer.end_mode(started.elapsed());
         let adapter = run.close().await;
         Ok(ModeResults { adapter, asked, collected, left_behind, called: tap.called() })
     }
@@ -142,7 +146,7 @@ async fn run_until(run: &Run, check: impl Future<Output = ()>, cases: &Cases) {
             return;
         }
         if run.deadline() <= deadline {
-            return cases.skip(Skip::CutShort("the time of the run was over".to_owned()));
+            return cases.skip(run.out_of_time());
         }
     }
 }

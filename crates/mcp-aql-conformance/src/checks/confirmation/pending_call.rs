@@ -6,7 +6,7 @@ use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
-use crate::checks::danger_levels::{DangerLevels, offers};
+use crate::checks::danger_levels::DangerLevels;
 use crate::items::{CreatedItem, confirmed, token_of};
 use crate::resources::{GatedOperation, GatedOperations, RESERVED};
 use crate::run::Run;
@@ -209,7 +209,7 @@ pub(in crate::checks) async fn none(run: &Run, cases: &Cases) {
         .filter(|why| !matches!(why, Skip::LeftOut(_)));
     match (forbidden.next(), confirmed) {
         (Some(why), _)
-            if is_claimed || confirmed.is_some() || !offers(run, "danger") =>
+            if is_claimed || confirmed.is_some() || !run.adapter.documents_query("danger") =>
         {
             cases.skip(why);
         }
@@ -220,7 +220,7 @@ pub(in crate::checks) async fn none(run: &Run, cases: &Cases) {
         _ if is_claimed => cases.skip_without("an operation that requires confirmation and acts on items that the run creates"),
         // If the adapter documents for each operation that it runs without confirmation, that is its
         // design.
-        _ => match untried.filter(|_| !offers(run, "danger")) {
+        _ => match untried.filter(|_| !run.adapter.documents_query("danger")) {
             Some(why) => cases.skip(why),
             None => cases.not_applicable("no operation requires confirmation"),
         },
