@@ -56,6 +56,9 @@ pub(crate) enum Skip {
     NotSampled(String),
     /// The operation would act on data that the run did not create. The text is the name of the operation.
     NotOurs(String),
+    /// The operation is stated to read, but may change data according to its name. The text is the name of the
+    /// operation.
+    NotReading(String),
     /// The operation may only be called with the configured parameters because the runner does not know which
     /// data other parameters affect. The text is the name of the operation.
     Unsafe(String),
@@ -95,6 +98,7 @@ impl Skip {
             | Self::Limited(text)
             | Self::NotSampled(text)
             | Self::NotOurs(text)
+            | Self::NotReading(text)
             | Self::LeftOut(text)
             | Self::CutShort(text)
             | Self::Blocked { why: text, .. }
@@ -111,6 +115,11 @@ impl Skip {
             Self::MayChange(why) => {
                 format!("READ operations that may change data are not called: {why}")
             }
+            Self::NotReading(operation) => format!(
+                "`{operation}` has the category READ, but its name does not begin with a verb such as get or \
+                 list, so it might change data and is not called: if it only reads, write \
+                 `reading_operations = [\"{operation}\"]` at the top of the configuration file (--config FILE)"
+            ),
             Self::NoFixture(what) => format!("no suitable value: {what}"),
             Self::Scarce(what) => format!("too little data: {what}"),
             Self::Limited(why) => format!("limited: {why}"),

@@ -206,16 +206,13 @@ impl Run {
             return None;
         }
         let name = &operation.name;
-        Some(Skip::MayChange(match operation.has_reading_name {
-            false => format!(
-                "`{name}` does not begin with a verb such as get or list; if it only reads, add it to \
-                 `reading_operations` in the configuration, or allow it with --allow execute"
-            ),
-            true => format!(
-                "the permissions, the danger level or the lifecycle of `{name}` do not agree with its \
-                 category; --allow execute calls it"
-            ),
-        }))
+        Some(match operation.lacks_reading_name() {
+            true => Skip::NotReading(name.clone()),
+            false => Skip::MayChange(format!(
+                "`{name}` has the category READ, but its permissions, its danger level or its lifecycle say \
+                 otherwise; correct them if it only reads"
+            )),
+        })
     }
 
     /// Returns `None` and skips the case if this operation must not run.

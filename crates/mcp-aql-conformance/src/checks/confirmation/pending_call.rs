@@ -139,6 +139,9 @@ async fn all_gated(run: &Run) -> &GatedOperations {
             }
             if !run.was_let_run(&operation.name) {
                 untried.get_or_insert_with(|| {
+                    if operation.lacks_reading_name() {
+                        return Skip::NotReading(operation.name.clone());
+                    }
                     Skip::NoFixture(format!(
                         "whether `{name}` requires confirmation: add its parameters under \
                          [params.{name}]",
