@@ -147,11 +147,7 @@ fn values_of_other_types_are_invalid() {
 #[test]
 fn text_of_a_number_is_not_a_number() {
     let text = |raw, text: &str| {
-        let wrong = InvalidValue {
-            fault: Fault::Type,
-            value: json!(text),
-            path: String::new(),
-        };
+        let wrong = InvalidValue { fault: Fault::Type, value: json!(text), path: String::new() };
         with(raw, |shape| shape.wrong().contains(&wrong))
     };
     assert!(text(json!({ "type": "integer", "minimum": 3 }), "4"));

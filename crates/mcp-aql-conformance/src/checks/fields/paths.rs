@@ -58,9 +58,9 @@ fn without_nested(run: &Run, operation: &Operation) -> String {
     let name = &operation.name;
     let mut kinds = run.resources().kinds().iter();
     let kind = kinds.find(|kind| {
-        [Role::Read, Role::List].into_iter().any(|role| {
-            kind.operation(&run.adapter, role).is_some_and(|known| known.name == *name)
-        })
+        [Role::Read, Role::List]
+            .into_iter()
+            .any(|role| kind.operation(&run.adapter, role).is_some_and(|known| known.name == *name))
     });
     let create = kind.map(|kind| kind.create.as_str()).filter(|create| !create.is_empty());
     match create {

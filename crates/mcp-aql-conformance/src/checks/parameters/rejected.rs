@@ -50,11 +50,7 @@ fn undocumented_words(
     shown
         .iter()
         .filter(move |word| !words.contains(word))
-        .map(|word| InvalidValue {
-            fault: Fault::Word,
-            value: word.clone(),
-            path: String::new(),
-        })
+        .map(|word| InvalidValue { fault: Fault::Word, value: word.clone(), path: String::new() })
         .collect()
 }
 
