@@ -26,7 +26,7 @@ const MAX_WINDOW: Duration = Duration::from_secs(60);
 /// The longest window over which calls are spread before the first rejection.
 const MAX_SPREAD_WINDOW: Duration = Duration::from_secs(10);
 /// The maximum factor by which a rate limit prolongs the run.
-const MAX_PROLONGATION: u32 = 4;
+const MAX_PROLONGATION: u32 = 6;
 /// The number of accepted calls after which a measured interval is shortened a little.
 const CALLS_BEFORE_SPEEDUP: u32 = 20;
 
@@ -297,7 +297,9 @@ impl Pacer {
             None => limit * MAX_PROLONGATION,
         };
         format!(
-            "the time of the run was over: the adapter limits the rate to about {rate:.1} calls a second, at              which {what} {} minutes; set `run_seconds = {run_seconds}` {setting} (a run with a rate limit may              last {MAX_PROLONGATION} times as long), or raise the adapter's limit for the test",
+            "the time of the run was over: the adapter limits the rate to about {rate:.1} calls a second, at \
+             which {what} {} minutes; set `run_seconds = {run_seconds}` {setting} (a run with a rate limit may \
+             last {MAX_PROLONGATION} times as long), or raise the adapter's limit for the test",
             minutes.as_secs().div_ceil(60)
         )
     }
