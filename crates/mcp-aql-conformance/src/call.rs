@@ -1,17 +1,11 @@
 //! One call of an operation: the request, its reply, and the reply's parts.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Map, Value, json};
 
 use crate::json_size::is_light;
 use crate::wire::{Answer, Connection, NoResponse};
 
 const ARGUMENTS: &str = "arguments";
-/// The maximum total time that a rate-limited call waits before its retries.
-const MAX_RETRY_WAIT: Duration = Duration::from_secs(4);
-/// The minimum wait before a rate-limited call is retried.
-const MIN_RETRY_WAIT: Duration = Duration::from_millis(50);
 
 /// A call and its reply.
 #[derive(Debug, Clone)]
@@ -97,6 +91,13 @@ pub(crate) fn error_obstacle(received: &Value) -> Option<(&'static str, &'static
     let is_protocol_error = received.pointer("/error/code").is_some_and(Value::is_i64)
         && received.get("success").is_none();
     is_protocol_error.then_some(PROTOCOL_ERROR)
+}
+
+/// The code of a reply that rejects a call because of a rate limit.
+pub(crate) fn rate_limit_code(received: &Value) -> Option<&str> {
+    let code = received.pointer("/error/code").and_then(Value::as_str)?;
+    let is_limit = is_flagged(received, "success", false) && code.starts_with("RATE_LIMIT_");
+    is_limit.then_some(code)
 }
 
 impl Exchange {
@@ -197,14 +198,6 @@ impl Exchange {
         self.code().filter(|code| code.starts_with("RATE_LIMIT_"))
     }
 
-    /// The time after which a rate-limited call may be repeated, if the reply states it.
-    pub(crate) fn retry_pause(&self) -> Option<Duration> {
-        let failure = self.failure().filter(|_| self.rate_limit_code().is_some())?;
-        let seconds = failure.details.get("retry_after_seconds").and_then(Value::as_f64)?;
-        let pause = Duration::try_from_secs_f64(seconds).ok()?;
-        Some(pause.max(MIN_RETRY_WAIT))
-    }
-
     /// The reason for a missing reply, if the connection returned none.
     pub(crate) fn no_response(&self) -> Option<&NoResponse> {
         match &self.reply {
@@ -242,32 +235,6 @@ impl Exchange {
             (Reply::Result { .. }, None) if self.succeeded() => "a success".to_owned(),
             (Reply::Result { .. }, None) => "not an operation result".to_owned(),
         }
-    }
-}
-
-/// The time that one call has waited for the adapter's rate limit.
-#[derive(Debug, Default)]
-pub(crate) struct RateLimitWait {
-    waited: Duration,
-}
-
-impl RateLimitWait {
-    /// Waits as long as a rate-limited reply demands, up to `MAX_RETRY_WAIT` in total. Returns false if the
-    /// call was not limited or cannot be retried in time.
-    pub(crate) async fn wait_if_limited(
-        &mut self,
-        exchange: &Exchange,
-        until: Option<Instant>,
-    ) -> bool {
-        let Some(pause) = exchange.retry_pause() else { return false };
-        self.waited = self.waited.saturating_add(pause);
-        if self.waited > MAX_RETRY_WAIT
-            || until.is_some_and(|until| Instant::now() + pause >= until)
-        {
-            return false;
-        }
-        tokio::time::sleep(pause).await;
-        true
     }
 }
 

@@ -59,6 +59,9 @@ pub(crate) enum Skip {
     NotSampled(String),
     /// The operation would act on data that the run did not create. The text is the name of the operation.
     NotOurs(String),
+    /// The operation is stated to read, but may change data according to its name. The text is the name of the
+    /// operation.
+    NotReading(String),
     /// The operation may only be called with the configured parameters because the runner does not know which
     /// data other parameters affect. The text is the name of the operation.
     Unsafe(String),
@@ -78,9 +81,14 @@ pub(crate) enum Skip {
 impl Skip {
     /// The reason to skip the case if the adapter's rate limit rejected the call.
     pub(crate) fn rate_limited(exchange: &Exchange) -> Option<Self> {
-        let code = exchange.rate_limit_code()?;
-        let why = format!("the adapter answers {code}: raise its limits for the run");
-        Some(Self::CutShort(why))
+        exchange.rate_limit_code().map(Self::too_fast)
+    }
+
+    /// The reason to skip a case because of a rate limit, with the code of the rejection.
+    pub(crate) fn too_fast(code: &str) -> Self {
+        Self::CutShort(format!(
+            "the adapter rejects calls with {code} for more than a minute: raise its limits for the run"
+        ))
     }
 
     /// The text of the reason.
@@ -93,6 +101,7 @@ impl Skip {
             | Self::Limited(text)
             | Self::NotSampled(text)
             | Self::NotOurs(text)
+            | Self::NotReading(text)
             | Self::LeftOut(text)
             | Self::CutShort(text)
             | Self::Blocked { why: text, .. }
@@ -109,6 +118,11 @@ impl Skip {
             Self::MayChange(why) => {
                 format!("READ operations that may change data are not called: {why}")
             }
+            Self::NotReading(operation) => format!(
+                "`{operation}` has the category READ, but its name does not begin with a verb such as get or \
+                 list, so it might change data and is not called: if it only reads, write \
+                 `reading_operations = [\"{operation}\"]` at the top of the configuration file (--config FILE)"
+            ),
             Self::NoFixture(what) => format!("no suitable value: {what}"),
             Self::Scarce(what) => format!("too little data: {what}"),
             Self::Limited(why) => format!("limited: {why}"),
@@ -137,6 +151,8 @@ pub(crate) struct Cases {
     secrets: Arc<Secrets>,
     /// Whether the check judges the form of errors.
     judges_forms: bool,
+    /// Whether the check observes all calls, including those that a rate limit rejected.
+    observes_calls: bool,
 }
 
 /// The collected results.
@@ -155,13 +171,20 @@ pub(crate) struct CaseResults {
 impl Cases {
     /// Creates an empty collection that masks these secrets in findings.
     pub(crate) fn new(secrets: Arc<Secrets>) -> Self {
-        Self { inner: Mutex::default(), secrets, judges_forms: false }
+        Self { secrets, ..Self::default() }
     }
 
     /// Keeps findings about errors of a wrong form, instead of counting them as blocked.
     #[must_use]
     pub(crate) fn judging_forms(self, judges_forms: bool) -> Self {
         Self { judges_forms, ..self }
+    }
+
+    /// Keeps findings about calls that a rate limit rejected. In other checks such a call is not the answer to
+    /// anything.
+    #[must_use]
+    pub(crate) fn observing_calls(self, observes_calls: bool) -> Self {
+        Self { observes_calls, ..self }
     }
 
     /// Counts a case that passed.
@@ -200,6 +223,11 @@ impl Cases {
     }
 
     fn add(&self, mut finding: Finding) {
+        if let Some(code) =
+            call::rate_limit_code(&finding.received).filter(|_| !self.observes_calls)
+        {
+            return self.skip(Skip::too_fast(code));
+        }
         // Mask before cutting: half a secret would not be recognized.
         finding.mask(&self.secrets);
         finding.identify();
@@ -300,7 +328,12 @@ impl Cases {
     /// An independent copy, which does not get the cases of running checks.
     pub(crate) fn copy(&self) -> Self {
         let (inner, secrets) = (Mutex::new(self.results()), Arc::clone(&self.secrets));
-        Self { inner, secrets, judges_forms: self.judges_forms }
+        Self {
+            inner,
+            secrets,
+            judges_forms: self.judges_forms,
+            observes_calls: self.observes_calls,
+        }
     }
 
     pub(crate) fn results(&self) -> CaseResults {

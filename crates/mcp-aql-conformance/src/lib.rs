@@ -58,6 +58,7 @@ mod json_size;
 mod leaks;
 mod learn;
 mod nouns;
+mod pace;
 mod pages;
 mod preparation;
 pub mod report;

@@ -1,12 +1,13 @@
 //! Serves the garden over standard input and output, optionally with a fault: `faulty --list`, `faulty
-//! --fault NAME`. `faulty --warehouse RESOURCES MILLISECONDS` serves an adapter with six operations on each
+//! --fault NAME`. `faulty --rate-limit` accepts 5 calls a second, and
+//! `--documented-rate-limit` says so in the query `quota_status`. `faulty --warehouse RESOURCES MILLISECONDS` serves an adapter with six operations on each
 //! resource, whose replies take this time.
 #![expect(clippy::print_stdout, reason = "a list for people")]
 
 use std::time::Duration;
 
 use mcp_aql_conformance::Mode;
-use mcp_aql_conformance_tests::{Faulty, Warehouse, faults};
+use mcp_aql_conformance_tests::{Faulty, Warehouse, faults, variants};
 
 #[tokio::main]
 async fn main() -> mcp_aql::Result<()> {
@@ -32,6 +33,8 @@ async fn main() -> mcp_aql::Result<()> {
             }
             return Ok(());
         }
+        ["--rate-limit"] => Some(&variants::SLOW),
+        ["--documented-rate-limit"] => Some(&variants::SLOW_AND_DOCUMENTED),
         ["--fault", name] => match faults::named(name) {
             Some(fault) => Some(&fault.tamper),
             None => {
@@ -40,7 +43,10 @@ async fn main() -> mcp_aql::Result<()> {
             }
         },
         _ => {
-            eprintln!("usage: faulty [--list | --fault NAME | --warehouse RESOURCES MILLISECONDS]");
+            eprintln!(
+                "usage: faulty [--list | --fault NAME | --rate-limit | --documented-rate-limit | \
+                 --warehouse RESOURCES MILLISECONDS]"
+            );
             std::process::exit(2);
         }
     };

@@ -138,6 +138,11 @@ impl Faulty {
         Self { garden, tamper, shared: Arc::new(Mutex::new(json!({}))) }
     }
 
+    /// The state that the proxies of all connections share.
+    pub fn state(&self) -> Value {
+        self.shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
     /// Serves one connection to its end.
     ///
     /// # Errors

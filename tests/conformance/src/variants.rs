@@ -47,49 +47,119 @@ fn filters_by_a_list(arguments: &Value) -> bool {
     })
 }
 
-/// A garden that accepts a number of calls in each second, and rejects the others.
-pub static RATE_LIMITED: Tamper = Tamper::Shared(|shared| Box::new(RateLimited(shared)));
+/// A garden that accepts 60 calls in each second, and rejects the others.
+pub static RATE_LIMITED: Tamper = Tamper::Shared(|shared| Box::new(RateLimited::new(60, shared)));
 
-/// The number of calls that `RATE_LIMITED` accepts in each second.
-const CALLS_PER_SECOND: u64 = 60;
+/// A garden that accepts 5 calls in each second.
+pub static SLOW: Tamper = Tamper::Shared(|shared| Box::new(RateLimited::new(5, shared)));
 
-/// Counts the calls of each second in the shared state, for all connections together.
-struct RateLimited(Shared);
+/// A garden that accepts 5 calls in each second, and documents it in the query `quota_status`.
+pub static SLOW_AND_DOCUMENTED: Tamper = Tamper::Shared(|shared| {
+    let limited = RateLimited::new(5, shared);
+    Box::new(RateLimited { is_documented: true, ..limited })
+});
+
+/// Counts the calls of each second in the shared state, for all connections together. `rejected` in the state has
+/// the rejected requests that were not repeated.
+struct RateLimited {
+    calls_per_second: u64,
+    is_documented: bool,
+    shared: Shared,
+}
+
+impl RateLimited {
+    fn new(calls_per_second: u64, shared: Shared) -> Self {
+        Self { calls_per_second, is_documented: false, shared }
+    }
+
+    /// Counts a call. Returns the remaining time of the second if there were too many.
+    fn count(&self, request: &Value) -> Option<f64> {
+        let now = chrono::Utc::now();
+        let second = now.timestamp();
+        let mut state = self.shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if state.get("second").is_none_or(|before| *before != second) {
+            state["second"] = json!(second);
+            state["calls"] = json!(0);
+        }
+        let calls = state["calls"].as_u64().unwrap_or_default();
+        let is_accepted = calls < self.calls_per_second;
+        let rejected = state["rejected"].take();
+        let mut rejected = rejected.as_object().cloned().unwrap_or_default();
+        let name = request["params"].to_string();
+        let repeated = rejected.get(&name).and_then(Value::as_u64).unwrap_or_default();
+        match (is_accepted, repeated) {
+            (true, 0) => {}
+            (true, 1) => drop(rejected.remove(&name)),
+            (true, more) => drop(rejected.insert(name, json!(more - 1))),
+            (false, before) => drop(rejected.insert(name, json!(before + 1))),
+        }
+        state["rejected"] = Value::Object(rejected);
+        if is_accepted {
+            state["calls"] = json!(calls + 1);
+            return None;
+        }
+        let all = state["rejections"].as_u64().unwrap_or_default();
+        state["rejections"] = json!(all + 1);
+        Some(1.0 - f64::from(now.timestamp_subsec_millis()) / 1_000.0)
+    }
+}
+
+fn reply(request: &Value, body: &Value, wire: &mut Wire) {
+    wire.to_client(&json!({
+        "jsonrpc": "2.0",
+        "id": request["id"],
+        "result": {
+            "content": [{ "type": "text", "text": body.to_string() }],
+            "isError": false,
+        },
+    }));
+}
 
 impl Proxy for RateLimited {
     fn request(&mut self, message: Value, wire: &mut Wire) {
         if message["method"] != "tools/call" {
             return wire.pass();
         }
-        let now = chrono::Utc::now();
-        let second = now.timestamp();
-        let mut state = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let is_same = state.get("second").is_some_and(|before| *before == second);
-        let calls = if is_same { state["calls"].as_u64().unwrap_or_default() } else { 0 };
-        if calls < CALLS_PER_SECOND {
-            *state = json!({ "second": second, "calls": calls + 1 });
-            return wire.pass();
-        }
-        let rest = 1.0 - f64::from(now.timestamp_subsec_millis()) / 1_000.0;
+        let now = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
+        let Some(rest) = self.count(&message) else {
+            let query = message.pointer("/params/arguments/params/query");
+            if !self.is_documented || query.is_none_or(|query| query != "quota_status") {
+                return wire.pass();
+            }
+            let limit = json!({
+                "limit": self.calls_per_second, "remaining": 0, "window": "second", "resets_at": now,
+            });
+            let data = json!({
+                "adapter": "garden", "api_limits": { "calls": limit }, "quotas": [],
+            });
+            return reply(&message, &json!({ "success": true, "data": data }), wire);
+        };
         let body = json!({ "success": false, "error": {
             "code": "RATE_LIMIT_EXCEEDED",
             "message": "API rate limit exceeded",
             "details": {
-                "limit": CALLS_PER_SECOND,
+                "limit": self.is_documented.then_some(self.calls_per_second),
                 "remaining": 0,
-                "window": "1s",
-                "resets_at": now.to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
+                "window": self.is_documented.then_some("second"),
+                "resets_at": now,
                 "retry_after_seconds": rest,
             },
         } });
-        wire.to_client(&json!({
-            "jsonrpc": "2.0",
-            "id": message["id"],
-            "result": {
-                "content": [{ "type": "text", "text": body.to_string() }],
-                "isError": false,
-            },
-        }));
+        reply(&message, &body, wire);
+    }
+
+    fn answer(&mut self, mut message: Value, wire: &mut Wire) {
+        let text = message.pointer("/result/content/0/text").and_then(Value::as_str);
+        let body = text.and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let Some(mut body) = body.filter(|_| self.is_documented) else { return wire.pass() };
+        let is_introspect =
+            body.pointer("/data/operation/name").is_some_and(|name| name == "introspect");
+        let query = entry(body.pointer_mut("/data/operation/parameters"), "query");
+        let words = query.and_then(|query| query.get_mut("enum")?.as_array_mut());
+        let Some(words) = words.filter(|_| is_introspect) else { return wire.pass() };
+        words.push(json!("quota_status"));
+        message["result"]["content"][0]["text"] = json!(body.to_string());
+        wire.to_client(&message);
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcp_aql_conformance::{
     File, MemoryTarget, Report, Runner, Settings, TimeLimits, Verdict, checks,
 };
-use mcp_aql_conformance_tests::variants::{RATE_LIMITED, VARIANTS};
+use mcp_aql_conformance_tests::variants::{RATE_LIMITED, SLOW, SLOW_AND_DOCUMENTED, VARIANTS};
 use mcp_aql_conformance_tests::{Fault, Faulty, Tamper, faults, found};
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -21,7 +21,10 @@ const AT_ONCE: usize = 8;
 const WITHOUT_A_FAULT: &[(&str, &str)] = &[];
 
 fn target(tamper: Option<&'static Tamper>) -> MemoryTarget {
-    let faulty = Arc::new(Faulty::new(tamper));
+    serve(Arc::new(Faulty::new(tamper)))
+}
+
+fn serve(faulty: Arc<Faulty>) -> MemoryTarget {
     MemoryTarget::new("garden", move |mode, stream| {
         let faulty = Arc::clone(&faulty);
         tokio::spawn(async move {
@@ -202,6 +205,42 @@ async fn a_rate_limit_is_no_finding_and_does_not_lower_the_level() {
     let is_limited =
         report.checks().any(|check| check.id == "quotas.exceeded_form" && check.passed > 0);
     assert!(is_limited, "no call was rejected");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rejection_for_too_many_calls_is_never_the_answer() {
+    // REQ-RATE-02, REQ-RATE-08
+    // Checks that call introspection, that call operations, and that send requests of their own.
+    const CHECKS: [&str; 8] = [
+        "introspection.bad_query",
+        "introspection.unknown_name",
+        "parameters.unknown_top_level",
+        "robustness.pipelined",
+        "robustness.large_request",
+        "robustness.deep_json",
+        "encoding.nul",
+        "encoding.lone_surrogate",
+    ];
+    let settings = CHECKS.into_iter().fold(impatient(), Settings::check);
+    let run = async |tamper| {
+        let faulty = Arc::new(Faulty::new(tamper));
+        let target = serve(Arc::clone(&faulty)).as_it_is();
+        let report = Runner::new(target, settings.clone()).run().await;
+        let results = report
+            .checks()
+            .map(|check| (check.id.clone(), check.verdict, check.passed, check.skipped.clone()));
+        (results.collect::<Vec<_>>(), faulty.state())
+    };
+    let (expected, _) = run(None).await;
+    assert!(expected.iter().all(|(_, verdict, ..)| *verdict == Verdict::Pass), "{expected:#?}");
+    let (slow, documented) = tokio::join!(run(Some(&SLOW)), run(Some(&SLOW_AND_DOCUMENTED)));
+    for (results, state) in [slow, documented] {
+        assert_eq!(results, expected);
+        assert_eq!(state["rejected"], serde_json::json!({}), "they were not repeated");
+        // At most one of the first calls and one of ten others, because the limit is measured.
+        let rejections = state["rejections"].as_u64().unwrap_or_default();
+        assert!((1..=60).contains(&rejections), "{rejections} rejections");
+    }
 }
 
 /// The number of calls of a tool without a name that `WITHOUT_DETAILS` has seen.

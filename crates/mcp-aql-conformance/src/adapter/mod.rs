@@ -145,6 +145,16 @@ impl Operation {
     /// Whether the operation changes nothing. The category, the permissions, the name and the other details
     /// must agree.
     pub(crate) fn is_read(&self) -> bool {
+        self.has_reading_name && self.is_stated_to_read()
+    }
+
+    /// Whether only the name keeps an operation from being one that reads.
+    pub(crate) fn lacks_reading_name(&self) -> bool {
+        !self.has_reading_name && self.is_stated_to_read()
+    }
+
+    /// Whether the category, the permissions and the danger level agree that the operation only reads.
+    fn is_stated_to_read(&self) -> bool {
         let says = |name: &str| self.details().get(name).filter(|reported| !reported.is_null());
         let is_risky = ["danger_level", "danger"]
             .into_iter()
@@ -152,7 +162,6 @@ impl Operation {
             .any(|reported| reported.is_string() && reported != "safe");
         self.category == Some(Category::Read)
             && self.permissions == Some((true, false))
-            && self.has_reading_name
             && says("lifecycle").is_none()
             && !is_risky
     }
@@ -308,6 +317,13 @@ impl Adapter {
         let own = tool_parts(&self.introspect).map(|(prefix, _)| prefix);
         let prefixes = self.tools.iter().filter_map(|tool| Some(tool_parts(&tool.name)?.0));
         prefixes.filter(|prefix| Some(*prefix) != own).collect()
+    }
+
+    /// Whether `introspect` documents this query.
+    pub(crate) fn documents_query(&self, query: &str) -> bool {
+        let parameter = self.operation("introspect").and_then(|it| it.parameter("query"));
+        let words = parameter.and_then(|parameter| parameter.member("enum")?.as_array());
+        words.is_some_and(|words| words.iter().any(|word| word == query))
     }
 
     /// The operations of a category.

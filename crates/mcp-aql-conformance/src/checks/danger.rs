@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::danger_levels::{DangerLevels, LEVELS, describes, offers};
+use super::danger_levels::{DangerLevels, LEVELS, describes};
 use super::{Check, checks};
 use crate::adapter::Operation;
 use crate::cases::{Cases, Finding};
@@ -261,7 +261,7 @@ async fn as_stated(run: &Run, cases: &Cases) {
 }
 
 async fn trust_stated(run: &Run, cases: &Cases) {
-    if !offers(run, "adapter_info") {
+    if !run.adapter.documents_query("adapter_info") {
         return cases.not_applicable("`introspect` does not document the query `adapter_info`");
     }
     let exchange = run.introspect(json!({ "query": "adapter_info" })).await;

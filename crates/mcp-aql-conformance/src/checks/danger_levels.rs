@@ -22,7 +22,7 @@ pub(super) struct DangerLevels {
 impl DangerLevels {
     /// Queries `introspect` if it supports the query `danger`.
     pub(super) async fn query(run: &Run) -> Self {
-        let reply = match offers(run, "danger") {
+        let reply = match run.adapter.documents_query("danger") {
             true => Some(run.introspect(json!({ "query": "danger" })).await),
             false => None,
         };
@@ -76,12 +76,4 @@ impl DangerLevels {
 /// Whether the description of an operation contains this word.
 pub(super) fn describes(operation: &Operation, word: &str) -> bool {
     operation.description.split(|each: char| !each.is_ascii_alphabetic()).any(|it| it == word)
-}
-
-/// Whether `introspect` documents this query.
-pub(super) fn offers(run: &Run, query: &str) -> bool {
-    let introspect = run.adapter.operation("introspect");
-    let words =
-        introspect.and_then(|introspect| introspect.parameter("query")?.member("enum")?.as_array());
-    words.is_some_and(|words| words.iter().any(|word| word == query))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Check, checks, danger_levels};
+use super::{Check, checks};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::forms::{Form, INSTANT, may, must};
@@ -57,7 +57,7 @@ const STATUS: Form = Form::Open(&[
 ]);
 
 async fn status_form(run: &Run, cases: &Cases) {
-    if !danger_levels::offers(run, "quota_status") {
+    if !run.adapter.documents_query("quota_status") {
         return cases.not_applicable("`introspect` does not document the query `quota_status`");
     }
     let exchange = run.introspect(json!({ "query": "quota_status" })).await;
@@ -88,7 +88,7 @@ async fn status_form(run: &Run, cases: &Cases) {
 }
 
 fn exceeded_form(run: &Run, exchange: &Exchange, cases: &Cases) {
-    if !danger_levels::offers(run, "quota_status") {
+    if !run.adapter.documents_query("quota_status") {
         cases.not_applicable("`introspect` does not document the query `quota_status`");
     }
     let Some(failure) =

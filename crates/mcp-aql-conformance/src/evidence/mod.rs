@@ -71,7 +71,8 @@ impl Runner {
     async fn evidence_of_all(&self) -> Result<Value, EvidenceError> {
         let tap = self.tap();
         let until = Instant::now() + self.settings().limits.run;
-        let learned = self.learned(None, Mode::Semantic, &tap, until, Vec::new()).await;
+        let time = (until, &Arc::default());
+        let learned = self.learned(None, Mode::Semantic, &tap, time, Vec::new()).await;
         let run = learned
             .map_err(|why| EvidenceError::LearnError(self.secrets().masked(&why.to_string())))?;
         if let Some(gap) = run.adapter.unread() {
@@ -116,7 +117,8 @@ impl Runner {
             return None;
         }
         let asked = (!adapter.serves_all).then_some(other);
-        let run = self.learned(asked, other, tap, until, Vec::new()).await.ok()?;
+        let time = (until, &Arc::default());
+        let run = self.learned(asked, other, tap, time, Vec::new()).await.ok()?;
         let adapter = run.close().await;
         (adapter.mode == other).then(|| word_of(&adapter))
     }

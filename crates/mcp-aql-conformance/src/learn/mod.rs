@@ -4,15 +4,17 @@
 mod reader;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use self::reader::Reader;
 use crate::adapter::gaps::{Gap, Part};
 use crate::adapter::{Adapter, Tool, naming, text, tool_parts};
-use crate::call::{Exchange, RateLimitWait};
+use crate::call::Exchange;
 use crate::category::Mode;
 use crate::json_size::weight;
+use crate::pace::{Pacer, RateLimit, StatedLimit};
 use crate::wire::{Answer, Connection, NoResponse};
 
 /// Returned when an adapter could not be learned.
@@ -129,10 +131,14 @@ struct Listing {
 ///
 /// # Errors
 /// [`LearnError`] if the server does not answer, or answers with too much.
-pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapter, LearnError> {
+pub(crate) async fn learn(
+    connection: &Connection,
+    pacer: &Pacer,
+    of_all: Mode,
+) -> Result<Adapter, LearnError> {
     let budget = &MemoryBudget::default();
     let (tools, why) = tools(connection, budget).await?;
-    let listing = find_adapter(connection, &tools, of_all, why, budget).await?;
+    let listing = find_adapter((connection, pacer), &tools, of_all, why, budget).await?;
     let is_read = listing.gap.is_none();
     let mut adapter = Adapter {
         hello: connection.hello().clone(),
@@ -151,9 +157,10 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
     if is_read {
         let introspect = &adapter.introspect.clone();
         let at_once = adapter.at_once(MAX_CONCURRENT);
-        let reader = Reader { connection, introspect, budget, at_once };
+        let reader = Reader { connection, pacer, introspect, budget, at_once };
         reader.operations(&mut adapter).await?;
         reader.types(&mut adapter).await?;
+        keep_stated_limit(connection, pacer, &adapter).await;
     }
     if let Some(lost) = connection.ended() {
         return Err(lost.into());
@@ -164,7 +171,7 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
 /// Finds the first adapter of the server that lists its operations. A server may contain several adapters
 /// with different prefixes. Without any list, returns the first adapter.
 async fn find_adapter(
-    connection: &Connection,
+    (connection, pacer): (&Connection, &Pacer),
     tools: &[Tool],
     of_all: Mode,
     why: Option<String>,
@@ -177,7 +184,8 @@ async fn find_adapter(
         let mut order: Vec<_> = endpoints.iter().map(|tool| tool.name.clone()).collect();
         order.sort_by_key(|name| !name.ends_with("_read"));
         for introspect in order {
-            let exchange = ask(connection, &introspect, json!({ "query": "operations" })).await;
+            let exchange =
+                ask(connection, pacer, &introspect, json!({ "query": "operations" })).await;
             if let Some(lost) = exchange.no_response() {
                 return Err(lost.clone().into());
             }
@@ -252,16 +260,33 @@ fn face(tools: &[Tool], prefix: &str, of_all: Mode) -> (Vec<Tool>, Mode, bool) {
     }
 }
 
-async fn ask(connection: &Connection, tool: &str, params: Value) -> Exchange {
+async fn ask(connection: &Connection, pacer: &Pacer, tool: &str, params: Value) -> Exchange {
     let mut arguments = json!({ "operation": "introspect", "params": params });
-    let mut rate_limit = RateLimitWait::default();
+    let mut waited = Duration::ZERO;
     loop {
+        pacer.turn().await;
         let exchange = Exchange::make(connection, tool, arguments, None).await;
-        if !rate_limit.wait_if_limited(&exchange, None).await {
+        let Some(limit) = RateLimit::of(&exchange) else {
+            pacer.accept();
+            return exchange;
+        };
+        if !pacer.may_repeat(limit, &mut waited) {
             return exchange;
         }
         arguments = exchange.arguments;
     }
+}
+
+/// Keeps the rate limit that the adapter documents in the query `quota_status` (REQ-RATE-08).
+async fn keep_stated_limit(connection: &Connection, pacer: &Pacer, adapter: &Adapter) {
+    if !adapter.documents_query("quota_status") {
+        return;
+    }
+    let status = json!({ "query": "quota_status" });
+    let exchange = ask(connection, pacer, &adapter.introspect, status).await;
+    let limits = exchange.data().and_then(|data| data.get("api_limits")?.as_object());
+    let limits = limits.into_iter().flat_map(|limits| limits.values());
+    limits.filter_map(StatedLimit::read).for_each(|limit| pacer.keep(limit));
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::adapter::gaps::{self, Gap, Part};
 use crate::adapter::naming;
 use crate::adapter::{Adapter, Operation, Tool, Type};
 use crate::category::Mode;
+use crate::pace::Pacer;
 use crate::wire::Connection;
 
 /// A list that `introspect` returns.
@@ -31,6 +32,7 @@ struct Listed {
 /// Reads lists through the tool that answers `introspect`.
 pub(super) struct Reader<'a> {
     pub(super) connection: &'a Connection,
+    pub(super) pacer: &'a Pacer,
     pub(super) introspect: &'a str,
     pub(super) budget: &'a MemoryBudget,
     /// The maximum number of concurrent requests.
@@ -76,7 +78,9 @@ impl Reader<'_> {
 
     /// Reads the types and their gaps.
     pub(super) async fn types(&self, adapter: &mut Adapter) -> Result<(), LearnError> {
-        let exchange = ask(self.connection, self.introspect, json!({ "query": TYPES.query })).await;
+        let exchange =
+            ask(self.connection, self.pacer, self.introspect, json!({ "query": TYPES.query }))
+                .await;
         let reply = exchange.received();
         self.budget.reserve(3, &reply)?;
         let list = list_in(&reply, TYPES.query)?;
@@ -118,7 +122,10 @@ impl Reader<'_> {
     /// The reply with the details of an entry.
     async fn look_up(&self, list: &ListQuery, name: &str) -> Value {
         let params = json!({ "query": list.query, "name": name });
-        ask(self.connection, self.introspect, params).await.into_body().unwrap_or_default()
+        ask(self.connection, self.pacer, self.introspect, params)
+            .await
+            .into_body()
+            .unwrap_or_default()
     }
 
     /// Reads the details of all entries with names.

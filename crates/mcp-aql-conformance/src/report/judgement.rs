@@ -129,7 +129,7 @@ fn is_partial(check: &Check, adapter: Option<&Adapter>, why: &Skip) -> bool {
         _ if check.level == 1 => false,
         // An operation without required parameters selects its data itself, so that no configuration
         // makes the call safe.
-        Skip::NotOurs(operation) => {
+        Skip::NotOurs(operation) | Skip::NotReading(operation) => {
             let operation = adapter.and_then(|adapter| adapter.operation(operation));
             operation.is_none_or(|operation| operation.required().next().is_some())
         }

@@ -104,7 +104,12 @@ impl Report {
             true => ("target.reached", Some(("error", self.headline(), String::new()))),
             false => {
                 let why: Vec<_> = self.open_obstacles().collect();
-                let is_open = self.exit_code() == 2 && (self.is_subset() || !why.is_empty());
+                // Failures of a selected check are no statement about a level.
+                let is_open = match self.exit_code() {
+                    0 => false,
+                    1 => !self.is_subset() && !why.is_empty(),
+                    _ => self.is_subset() || !why.is_empty(),
+                };
                 let text = why.iter().map(|it| match it.check {
                     Some(check) => format!("{}: {}", line(check), line(it.reason)),
                     None => line(it.reason),

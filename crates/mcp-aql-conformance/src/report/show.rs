@@ -28,6 +28,19 @@ pub(super) struct SkippedChecks<'a> {
     pub(super) in_part: Vec<&'a str>,
 }
 
+/// The checks of an area that do not apply.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NotApplicableArea {
+    /// The name of the area.
+    pub(super) name: String,
+    /// The number of checks.
+    pub(super) checks: usize,
+    /// The reason of most of them.
+    pub(super) reason: String,
+    /// The number of further reasons.
+    pub(super) more_reasons: usize,
+}
+
 impl Summary {
     /// Counts one more check.
     pub(super) fn count(&mut self, verdict: Verdict) {
@@ -205,6 +218,24 @@ impl Report {
             }
         }
         left_out
+    }
+
+    /// The areas with checks that do not apply.
+    pub(super) fn not_applicable_areas(&self) -> Vec<NotApplicableArea> {
+        let of_area = |category: &CategoryReport| {
+            let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+            for why in category.checks.iter().filter_map(|check| check.not_applicable.as_deref()) {
+                *reasons.entry(why).or_default() += 1;
+            }
+            let (reason, _) = reasons.iter().max_by_key(|(_, count)| **count)?;
+            Some(NotApplicableArea {
+                name: line(&category.name),
+                checks: reasons.values().sum(),
+                reason: line(reason),
+                more_reasons: reasons.len() - 1,
+            })
+        };
+        self.tested().iter().filter_map(of_area).collect()
     }
 
     /// The checks that do not apply, by reason.

@@ -334,10 +334,49 @@ fn groups_skipped_cases_by_reason() {
     let text = Report { categories, ..report("x") }.text(false);
     assert!(
         text.contains(
-            "Not exercised\n  left out: x (6 cases)\n    shapes.failure\n    and 1 check in part\n"
+            "Not exercised\n  left out: x (6 cases)\n    shapes.failure\n    and in part: shapes.meta\n"
         ),
         "{text}"
     );
+}
+
+#[test]
+fn checks_that_do_not_apply_take_a_line_for_each_area() {
+    let of = |id: &str, why: &str| CheckReport {
+        skipped: BTreeMap::new(),
+        not_applicable: Some(why.to_owned()),
+        ..check(id, Verdict::NotApplicable, "x")
+    };
+    let area = |name: &str, checks| CategoryReport { name: name.to_owned(), checks };
+    let categories = vec![
+        area("pages", vec![of("pages.a", "no first"), of("pages.b", "no last")]),
+        area("sessions", vec![of("sessions.a", "no token")]),
+    ];
+    let mut report = Report { categories, ..report("x") };
+    let pages = &mut report.categories[0].checks;
+    pages.push(of("pages.c", "no last"));
+    let text = report.text(false);
+    let expected =
+        "Not applicable\n  pages      3  no last, and 1 other reason\n  sessions   1  no token\n";
+    assert!(text.contains(expected), "{text}");
+    assert!(!text.contains("pages.a"), "{text}");
+    let markdown = report.markdown();
+    assert!(markdown.contains("- no first: `pages.a`"), "{markdown}");
+}
+
+#[test]
+fn a_level_that_is_not_granted_is_a_failure_in_junit() {
+    let junit = report("x").junit();
+    let target = junit.split("</testsuite>").next().unwrap_or_default();
+    assert!(
+        target.contains("name=\"target.level\">\n      <failure message=\"No level granted"),
+        "{target}"
+    );
+    let subset = Report { selection: vec!["shapes".to_owned()], ..report("x") };
+    assert_eq!(subset.exit_code(), 1);
+    let target = subset.junit();
+    let target = target.split("</testsuite>").next().unwrap_or_default();
+    assert!(!target.contains("<failure"), "a failed check says nothing about a level: {target}");
 }
 
 /// The causes of a report by check, each with the number of its cases and the other checks that found it.

@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::causes::{Cause, FoundCheck};
-use super::show;
 use super::value_text::{counted, line, shown};
 use super::{Report, Summary, Verdict};
 use crate::finding::Difference;
 
 /// The maximum length of a shown value, in bytes.
 const MAX_VALUE_BYTES: usize = 900;
+/// The maximum number of checks that are named because a part of their cases was not exercised.
+const MAX_IN_PART: usize = 4;
 /// The maximum number of lines in a list.
 const MAX_LINES: usize = 50;
 
@@ -73,6 +74,7 @@ impl Report {
         self.text_of_accepted(&colors, &mut out);
         self.text_of_categories(&colors, &mut out);
         self.text_of_left_out(&colors, &mut out);
+        self.text_of_not_applicable(&colors, &mut out);
         text_list("Left out by the configuration", &self.left_out, &colors, &mut out);
         self.text_of_missing(&colors, &mut out);
         out
@@ -124,19 +126,38 @@ impl Report {
             let _ = writeln!(out, "  {why}{cases}");
             list(what.checks.iter().copied(), colors, out);
             let more = if what.checks.is_empty() { "" } else { "and " };
-            if !what.in_part.is_empty() {
-                let count = counted(what.in_part.len(), "check");
-                let _ = writeln!(out, "    {}", colors.dim(&format!("{more}{count} in part")));
-            }
+            let in_part = match what.in_part.as_slice() {
+                [] => continue,
+                few if few.len() <= MAX_IN_PART => format!("in part: {}", few.join(", ")),
+                many => format!("{} in part", counted(many.len(), "check")),
+            };
+            let _ = writeln!(out, "    {}", colors.dim(&line(&format!("{more}{in_part}"))));
         }
-        let not_applicable = self.not_applicable();
-        if !not_applicable.is_empty() {
-            let _ = writeln!(out, "\n{}", colors.bold("Not applicable"));
+    }
+
+    /// Renders the features that the adapter does not have, in one line for each area.
+    fn text_of_not_applicable(&self, colors: &Colors, out: &mut String) {
+        let areas = self.not_applicable_areas();
+        if areas.is_empty() {
+            return;
         }
-        for (why, checks) in not_applicable {
-            let _ = writeln!(out, "  {why}");
-            list(checks.into_iter(), colors, out);
+        let _ = writeln!(out, "\n{}", colors.bold("Not applicable"));
+        let width = areas.iter().map(|area| area.name.chars().count()).max().unwrap_or_default();
+        for area in &areas {
+            let more = match area.more_reasons {
+                0 => String::new(),
+                count => format!(", and {}", counted(count, "other reason")),
+            };
+            let _ = writeln!(
+                out,
+                "  {:width$}  {:>2}  {}",
+                area.name,
+                area.checks,
+                colors.dim(&format!("{}{more}", area.reason))
+            );
         }
+        let _ =
+            writeln!(out, "  {}", colors.dim("The other formats list each check with its reason"));
     }
 
     fn text_of_missing(&self, colors: &Colors, out: &mut String) {
@@ -151,10 +172,7 @@ impl Report {
                 count => format!("{} ", counted(count, "check")),
             };
             let _ = writeln!(out, "  {count}{}", missing.what);
-            // Untested checks are already listed above.
-            if missing.what == show::FAILED {
-                list(missing.checks.iter().map(String::as_str), colors, out);
-            }
+            list(missing.checks.iter().map(String::as_str), colors, out);
         }
     }
 }

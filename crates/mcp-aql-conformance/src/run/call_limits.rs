@@ -178,7 +178,7 @@ impl Run {
         if Instant::now() < self.deadline() {
             return Ok(());
         }
-        Err(Skip::CutShort("the remaining time is needed to remove the created items".to_owned()))
+        Err(self.out_of_time())
     }
 
     /// The estimated time to remove the run's items.
@@ -188,7 +188,18 @@ impl Run {
             return Duration::ZERO;
         }
         let calls = items.saturating_mul(CALLS_PER_REMOVAL);
-        self.call_times.mean().saturating_mul(calls).saturating_add(REMOVAL_MARGIN)
+        let time_per_call = self.call_times.mean().max(self.pacer.interval().unwrap_or_default());
+        time_per_call.saturating_mul(calls).saturating_add(REMOVAL_MARGIN)
+    }
+
+    /// The time limit of the run, which is longer if the adapter limits the rate of calls.
+    pub(super) fn end(&self) -> Instant {
+        self.pacer.prolonged(self.until, self.settings.limits.run)
+    }
+
+    /// The reason to skip a case for which there is no time.
+    pub(crate) fn out_of_time(&self) -> Skip {
+        Skip::CutShort(self.pacer.out_of_time(self.settings.limits.run))
     }
 
     /// The time at which the checks must end, so that there is time to remove the run's items.

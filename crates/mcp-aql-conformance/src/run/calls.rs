@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value};
 
 use super::Run;
-use super::pace::MAX_CALL_WAIT;
 use crate::adapter::gaps::Gap;
 use crate::adapter::{Operation, tool_parts};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, INTERRUPTED, Skip};
 use crate::category::Category;
 use crate::nouns::is_identifier;
+use crate::pace::RateLimit;
 use crate::shape::{Shape, hits_nothing};
 use crate::wire::{Connection, NoResponse};
 
@@ -255,12 +255,13 @@ impl Run {
             expected.arrived();
             self.call_times.add(begun.0.elapsed(), concurrent);
             self.note(&exchange, begun);
-            let Some(pause) = exchange.retry_pause() else { return exchange };
-            waited = waited.saturating_add(pause);
-            if waited > MAX_CALL_WAIT || Instant::now() + pause >= self.deadline() {
+            let Some(limit) = RateLimit::of(&exchange) else {
+                self.pacer.accept();
+                return exchange;
+            };
+            if !self.pacer.may_repeat(limit, &mut waited) {
                 return exchange;
             }
-            self.pacer.slow_down(pause);
             arguments = exchange.arguments;
         }
     }

@@ -60,7 +60,7 @@ impl Run {
             return Err(lost);
         }
         if Instant::now() >= self.prolonged.get().copied().unwrap_or_else(|| self.end()) {
-            return Err(NoResponse::TimedOut(self.settings.limits.run));
+            return Err(NoResponse::OutOfTime(self.pacer.out_of_time(self.settings.limits.run)));
         }
         let current = Arc::clone(&*self.connection.read().await);
         let Some(why) = current.ended() else { return Ok(current) };

@@ -4,7 +4,6 @@ mod call_limits;
 mod calls;
 mod connection;
 mod observations;
-mod pace;
 mod planned_use;
 mod protection;
 mod spare;
@@ -21,7 +20,6 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use self::call_limits::CallTimes;
 use self::connection::Health;
-use self::pace::Pacer;
 use self::unreadable::UnreadableRequests;
 use crate::adapter::gaps;
 use crate::adapter::{Adapter, Operation};
@@ -29,6 +27,7 @@ use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
 use crate::category::{Category, Mode};
 use crate::config::Settings;
+use crate::pace::Pacer;
 use crate::resources::Resources;
 use crate::secrets::Secrets;
 use crate::wire::{Connection, Samples, Tap, Target};
@@ -65,7 +64,7 @@ pub(crate) struct Run {
     spares: Mutex<Vec<Connection>>,
     room: Semaphore,
     /// The pace of calls to an adapter that limits their rate.
-    pacer: Pacer,
+    pub(crate) pacer: Arc<Pacer>,
     /// Limits requests of several megabytes to one at a time.
     heavy: Semaphore,
     /// The memory limit of all walks through collections, in KiB.
@@ -114,14 +113,24 @@ pub(crate) struct RunParts {
     pub(crate) asked_mode: Option<Mode>,
     pub(crate) tap: Arc<Tap>,
     pub(crate) connection: Connection,
+    pub(crate) pacer: Arc<Pacer>,
     pub(crate) until: Instant,
     pub(crate) every: Vec<(ExchangeCheck, Arc<Cases>)>,
 }
 
 impl Run {
     pub(crate) fn new(parts: RunParts) -> Self {
-        let RunParts { mut adapter, settings, target, asked_mode, tap, connection, until, every } =
-            parts;
+        let RunParts {
+            mut adapter,
+            settings,
+            target,
+            asked_mode,
+            tap,
+            connection,
+            pacer,
+            until,
+            every,
+        } = parts;
         let at_once = adapter.at_once(settings.in_flight);
         sample::select(&mut adapter, &settings.file, settings.max_operations);
         let resources = Resources::of(&adapter, &settings.file);
@@ -140,7 +149,7 @@ impl Run {
             pending: Mutex::default(),
             spares: Mutex::default(),
             room: Semaphore::new(at_once),
-            pacer: Pacer::default(),
+            pacer,
             heavy: Semaphore::new(1),
             room_for_walks: Semaphore::new(MAX_WALK_KIB),
             until,
@@ -202,16 +211,13 @@ impl Run {
             return None;
         }
         let name = &operation.name;
-        Some(Skip::MayChange(match operation.has_reading_name {
-            false => format!(
-                "`{name}` does not begin with a verb such as get or list; if it only reads, add it to \
-                 `reading_operations` in the configuration, or allow it with --allow execute"
-            ),
-            true => format!(
-                "the permissions, the danger level or the lifecycle of `{name}` do not agree with its \
-                 category; --allow execute calls it"
-            ),
-        }))
+        Some(match operation.lacks_reading_name() {
+            true => Skip::NotReading(name.clone()),
+            false => Skip::MayChange(format!(
+                "`{name}` has the category READ, but its permissions, its danger level or its lifecycle say \
+                 otherwise; correct them if it only reads"
+            )),
+        })
     }
 
     /// Returns `None` and skips the case if this operation must not run.

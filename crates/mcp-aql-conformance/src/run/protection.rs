@@ -65,6 +65,8 @@ impl Run {
             });
         if is_aimed && are_ours {
             None
+        } else if operation.lacks_reading_name() && named.is_none() {
+            Some(Skip::NotReading(operation.name.clone()))
         } else if self.is_named_whole(operation) {
             Some(Skip::Unsafe(operation.name.clone()))
         } else {

@@ -18,6 +18,7 @@ use crate::category::Mode;
 use crate::checks::{self, Body, Check};
 use crate::config::Settings;
 use crate::learn::{self, LearnError};
+use crate::pace::Pacer;
 use crate::report::Report;
 use crate::results::RunResults;
 use crate::run::{ExchangeCheck, Run, RunParts};
@@ -161,15 +162,17 @@ impl Runner {
             took: Duration::ZERO,
             is_interrupted: false,
         };
+        // Both modes may count towards the same limit.
+        let pacer = Arc::default();
         let (asked, of_all) = self.first_mode();
-        match self.surface(asked, of_all, until).await {
+        match self.surface(asked, of_all, until, &pacer).await {
             Ok(first) => match self.mode_obstacle(&first.adapter) {
                 Some(why) => whole.unlearned.push((self.settings.mode, why)),
                 None => {
                     let second = self.second_mode(&first.adapter);
                     whole.surfaces.push(first);
                     if let Some((asked, of_all)) = second {
-                        match self.surface(asked, of_all, until).await {
+                        match self.surface(asked, of_all, until, &pacer).await {
                             Ok(second) => whole.surfaces.push(second),
                             Err(why) => whole.unlearned.push((Some(of_all), why)),
                         }
@@ -237,20 +240,23 @@ impl Runner {
         asked: Option<Mode>,
         of_all: Mode,
         tap: &Arc<Tap>,
-        until: Instant,
+        (until, pacer): (Instant, &Arc<Pacer>),
         every: Vec<(ExchangeCheck, Arc<Cases>)>,
     ) -> Result<Run, LearnError> {
         let limit = self.settings.limits.request;
         let learning = async {
             let connection = Connection::open(&*self.target, asked, tap, limit).await?;
-            let adapter = learn::learn(&connection, of_all).await?;
+            let adapter = learn::learn(&connection, pacer, of_all).await?;
             Ok::<_, LearnError>((connection, adapter))
         };
+        let run_limit = self.settings.limits.run;
+        let end = pacer.prolonged(until, run_limit);
         let (connection, mut adapter) = tokio::select! {
             biased;
             () = self.interruption.wait() => Err(LearnError::Interrupted),
-            learned = tokio::time::timeout_at(until.into(), learning) => learned
-                .unwrap_or(Err(NoResponse::TimedOut(self.settings.limits.run).into())),
+            learned = tokio::time::timeout_at(end.into(), learning) => learned.unwrap_or_else(|_| {
+                Err(NoResponse::OutOfTime(pacer.out_of_time(run_limit)).into())
+            }),
         }?;
         if let Some(asked) = asked
             && asked != adapter.mode
@@ -279,6 +285,7 @@ impl Runner {
             asked_mode: asked,
             tap: Arc::clone(tap),
             connection,
+            pacer: Arc::clone(pacer),
             until,
             every,
         }))
@@ -306,7 +313,9 @@ impl Runner {
     }
 
     fn cases(&self, check: &Check) -> Cases {
-        Cases::new(Arc::clone(&self.secrets)).judging_forms(gaps::judges_errors(check.id))
+        Cases::new(Arc::clone(&self.secrets))
+            .judging_forms(gaps::judges_errors(check.id))
+            .observing_calls(matches!(check.body, Body::Every(_)))
     }
 
     /// Rejects configurations that name unknown operations. A misspelled name in `[[skip]]` would not

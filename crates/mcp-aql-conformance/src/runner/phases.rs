@@ -13,6 +13,7 @@ use crate::cases::{Cases, INTERRUPTED, Skip};
 use crate::category::Mode;
 use crate::checks::{self, Body, Check};
 use crate::learn::LearnError;
+use crate::pace::Pacer;
 use crate::results::ModeResults;
 use crate::run::{ExchangeCheck, Run};
 use crate::sync::lock;
@@ -35,11 +36,13 @@ impl Runner {
         asked: Option<Mode>,
         of_all: Mode,
         until: Instant,
+        pacer: &Arc<Pacer>,
     ) -> Result<ModeResults, LearnError> {
         // Each mode has its own statistics, so that findings are not repeated.
         let tap = &self.tap();
+        let started = Instant::now();
         let checks = ModeChecks::new(self);
-        let run = self.learned(asked, of_all, tap, until, checks.every()).await?;
+        let run = self.learned(asked, of_all, tap, (until, pacer), checks.every()).await?;
         tap.set_mode(run.adapter.mode);
         let before_removal = async {
             match run.adapter.unread() {
@@ -58,6 +61,7 @@ impl Runner {
         let cases = so_far.as_ref().unwrap_or(&checks.cases);
         checks.end(&run, cases);
         let collected = cases.iter().map(|(check, cases)| (*check, cases.results())).collect();
+        pacer.end_mode(started.elapsed());
         let adapter = run.close().await;
         Ok(ModeResults { adapter, asked, collected, left_behind, called: tap.called() })
     }
@@ -185,7 +189,7 @@ async fn run_until(run: &Run, check: impl Future<Output = ()>, cases: &Cases) {
             return;
         }
         if run.deadline() <= deadline {
-            return cases.skip(Skip::CutShort("the time of the run was over".to_owned()));
+            return cases.skip(run.out_of_time());
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The plan of a run.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::Runner;
@@ -7,6 +8,7 @@ use crate::adapter::Adapter;
 use crate::category::{Category, Mode};
 use crate::checks;
 use crate::learn::LearnError;
+use crate::pace::Pacer;
 use crate::report::{
     ModePlan, OperationUse, PLAN_VERSION, Plan, PlanLimits, PlannedCreation, PlannedOperation,
     UnreadMode,
@@ -18,9 +20,11 @@ impl Runner {
     /// No other call is made. [`Plan::modes`] is empty if the adapter cannot be read.
     pub async fn plan(&self) -> Plan {
         let until = Instant::now() + self.settings.limits.run;
+        // Both modes may count towards the same limit.
+        let pacer = Arc::default();
         let mut plan = self.empty_plan();
         let (asked, of_all) = self.first_mode();
-        let first = self.planned_mode(asked, of_all, until).await;
+        let first = self.planned_mode(asked, of_all, (until, &pacer)).await;
         let first = first.and_then(|(mode, adapter)| match self.mode_obstacle(&adapter) {
             Some(why) => Err(why),
             None => Ok((mode, adapter)),
@@ -31,7 +35,7 @@ impl Runner {
                 adapter.version().clone_into(&mut plan.version);
                 plan.modes.push(mode);
                 if let Some((asked, of_all)) = self.second_mode(&adapter) {
-                    match self.planned_mode(asked, of_all, until).await {
+                    match self.planned_mode(asked, of_all, (until, &pacer)).await {
                         Ok((mode, _)) => plan.modes.push(mode),
                         Err(why) => plan.unread.push(unread(Some(of_all), &why)),
                     }
@@ -73,9 +77,9 @@ impl Runner {
         &self,
         asked: Option<Mode>,
         of_all: Mode,
-        until: Instant,
+        pace: (Instant, &Arc<Pacer>),
     ) -> Result<(ModePlan, Adapter), LearnError> {
-        let run = self.learned(asked, of_all, &self.tap(), until, Vec::new()).await?;
+        let run = self.learned(asked, of_all, &self.tap(), pace, Vec::new()).await?;
         if let Some(gap) = run.adapter.unread() {
             return Err(LearnError::NotAnAdapter(gap.why.clone()));
         }

@@ -39,6 +39,8 @@ pub(crate) enum Fault {
 pub(crate) struct InvalidValue {
     pub(crate) fault: Fault,
     pub(crate) value: Value,
+    /// The path of the invalid part inside the value, such as `.author`; empty for the value itself.
+    pub(crate) path: String,
 }
 
 /// The name of the JSON type of a value.
@@ -64,6 +66,11 @@ pub(crate) fn hits_nothing(value: &Value) -> bool {
     }
 }
 
+/// Adds values that are invalid themselves, not only a part of them.
+fn at_top(add: &mut impl FnMut(String, Fault, Value)) -> impl FnMut(Fault, Value) {
+    |fault, value| add(String::new(), fault, value)
+}
+
 impl<'a> Shape<'a> {
     /// Invalid values for every documented constraint.
     pub(crate) fn wrong(self) -> Vec<InvalidValue> {
@@ -75,38 +82,40 @@ impl<'a> Shape<'a> {
         if depth > 2 {
             return wrong;
         }
-        let mut add = |fault, value| {
+        let mut add_at = |path: String, fault, value| {
             if !self.accepts(&value) {
-                wrong.push(InvalidValue { fault, value });
+                wrong.push(InvalidValue { fault, value, path });
             }
         };
         let kinds = self.kinds();
-        self.wrong_types(&kinds, &mut add);
+        self.wrong_types(&kinds, &mut at_top(&mut add_at));
         if let Some(words) = self.words() {
             if words.iter().any(Value::is_string) {
-                add(Fault::Word, json!("conformance_probe"));
+                add_at(String::new(), Fault::Word, json!("conformance_probe"));
             }
             if words.iter().all(Value::is_number) {
                 let most = words.iter().filter_map(Value::as_f64).fold(0.0, f64::max);
-                add(Fault::Word, whole(most + 1.0).unwrap_or_default());
+                add_at(String::new(), Fault::Word, whole(most + 1.0).unwrap_or_default());
             }
             return wrong;
         }
         for kind in &kinds {
             match kind {
-                Kind::Whole | Kind::Number => self.wrong_numbers(&mut add),
-                Kind::Text => self.wrong_text(&mut add),
+                Kind::Whole | Kind::Number => self.wrong_numbers(&mut at_top(&mut add_at)),
+                Kind::Text => self.wrong_text(&mut at_top(&mut add_at)),
                 Kind::List => {
                     for item in self.wrong_items(depth) {
-                        add(Fault::Item, json!([item.value]));
+                        let path = format!("[0]{}", item.path);
+                        add_at(path, Fault::Item, json!([item.value]));
                     }
                 }
                 Kind::Object => {
                     for value in self.wrong_items(depth) {
-                        add(Fault::Item, json!({ "conformance": value.value }));
+                        let path = format!(".conformance{}", value.path);
+                        add_at(path, Fault::Item, json!({ "conformance": value.value }));
                     }
                 }
-                Kind::Fields(fields) => self.wrong_fields(kind, fields, depth, &mut add),
+                Kind::Fields(fields) => self.wrong_fields(kind, fields, depth, &mut add_at),
                 _ => {}
             }
         }
@@ -154,7 +163,7 @@ impl<'a> Shape<'a> {
         kind: &Kind<'_>,
         fields: &[Shape<'_>],
         depth: usize,
-        add: &mut impl FnMut(Fault, Value),
+        add: &mut impl FnMut(String, Fault, Value),
     ) {
         let made = self.make_kind(kind, 0, 0, &Cell::new(MAX_STEPS));
         let Some(Value::Object(whole)) = made else { return };
@@ -163,12 +172,13 @@ impl<'a> Shape<'a> {
             if field.is_required() {
                 let mut lacking = whole.clone();
                 lacking.remove(name);
-                add(Fault::Member, lacking.into());
+                add(format!(".{name}"), Fault::Member, lacking.into());
             }
             if let Some(item) = field.all_wrong(depth + 1).into_iter().next() {
                 let mut changed = whole.clone();
+                let path = format!(".{name}{}", item.path);
                 changed.insert(name.to_owned(), item.value);
-                add(Fault::Member, changed.into());
+                add(path, Fault::Member, changed.into());
             }
         }
     }

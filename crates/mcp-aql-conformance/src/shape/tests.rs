@@ -147,7 +147,7 @@ fn values_of_other_types_are_invalid() {
 #[test]
 fn text_of_a_number_is_not_a_number() {
     let text = |raw, text: &str| {
-        let wrong = InvalidValue { fault: Fault::Type, value: json!(text) };
+        let wrong = InvalidValue { fault: Fault::Type, value: json!(text), path: String::new() };
         with(raw, |shape| shape.wrong().contains(&wrong))
     };
     assert!(text(json!({ "type": "integer", "minimum": 3 }), "4"));
@@ -159,7 +159,11 @@ fn text_of_a_number_is_not_a_number() {
 fn checks_values_of_maps() {
     with(json!({ "type": "object", "items": { "type": "integer" } }), |shape| {
         assert!(shape.accepts(&json!({ "a": 1 })) && !shape.accepts(&json!({ "a": "x" })));
-        let wrong = InvalidValue { fault: Fault::Item, value: json!({ "conformance": true }) };
+        let wrong = InvalidValue {
+            fault: Fault::Item,
+            value: json!({ "conformance": true }),
+            path: ".conformance".to_owned(),
+        };
         assert!(shape.wrong().contains(&wrong), "{:?}", shape.wrong());
     });
 }

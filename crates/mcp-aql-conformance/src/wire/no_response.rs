@@ -18,6 +18,9 @@ pub enum NoResponse {
     /// The response did not arrive within the time limit.
     #[error("no answer within {} ms", .0.as_millis())]
     TimedOut(Duration),
+    /// The time of the run was over. The text says so and how to allow more.
+    #[error("{0}")]
+    OutOfTime(String),
     /// A message exceeds the maximum length.
     #[error("a message of more than {0} bytes")]
     TooLong(usize),

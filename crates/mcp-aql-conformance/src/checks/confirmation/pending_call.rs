@@ -6,7 +6,7 @@ use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
-use crate::checks::danger_levels::{DangerLevels, offers};
+use crate::checks::danger_levels::DangerLevels;
 use crate::items::{CreatedItem, confirmed, token_of};
 use crate::resources::{GatedOperation, GatedOperations, RESERVED};
 use crate::run::Run;
@@ -139,6 +139,9 @@ async fn all_gated(run: &Run) -> &GatedOperations {
             }
             if !run.was_let_run(&operation.name) {
                 untried.get_or_insert_with(|| {
+                    if operation.lacks_reading_name() {
+                        return Skip::NotReading(operation.name.clone());
+                    }
                     Skip::NoFixture(format!(
                         "whether `{name}` requires confirmation: add its parameters under \
                          [params.{name}]",
@@ -209,7 +212,7 @@ pub(in crate::checks) async fn none(run: &Run, cases: &Cases) {
         .filter(|why| !matches!(why, Skip::LeftOut(_)));
     match (forbidden.next(), confirmed) {
         (Some(why), _)
-            if is_claimed || confirmed.is_some() || !offers(run, "danger") =>
+            if is_claimed || confirmed.is_some() || !run.adapter.documents_query("danger") =>
         {
             cases.skip(why);
         }
@@ -220,7 +223,7 @@ pub(in crate::checks) async fn none(run: &Run, cases: &Cases) {
         _ if is_claimed => cases.skip_without("an operation that requires confirmation and acts on items that the run creates"),
         // If the adapter documents for each operation that it runs without confirmation, that is its
         // design.
-        _ => match untried.filter(|_| !offers(run, "danger")) {
+        _ => match untried.filter(|_| !run.adapter.documents_query("danger")) {
             Some(why) => cases.skip(why),
             None => cases.not_applicable("no operation requires confirmation"),
         },

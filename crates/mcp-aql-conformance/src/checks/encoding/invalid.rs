@@ -1,13 +1,16 @@
 //! Checks that invalid text is rejected.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::free_texts;
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding, Skip};
 use crate::checks::wire;
+use crate::pace::RateLimit;
 use crate::run::Run;
-use crate::wire::{Connection, NoResponse};
+use crate::wire::{Answer, Connection, NoResponse};
 
 pub(super) async fn nul(run: &Run, cases: &Cases) {
     let refuses = |exchange: &Exchange, parameter: &str| {
@@ -54,7 +57,7 @@ const SURROGATE_MEND: &str = "reject an escape such as \\ud800 without its other
     from U+D800 to U+DFFF in all parsed texts";
 
 /// The time for the reply to an invalid request after the next request was answered.
-const REPLY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(1);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 
 const NO_UTF8: [InvalidText; 5] = [
     (b"\xc0\xaf", "an overlong encoding of a slash"),
@@ -125,15 +128,32 @@ async fn send_invalid(
     });
 }
 
-/// Sends a call with these bytes instead of `PLACE`, and a valid call after it. Returns the reply to the
-/// first one, which may be an error without an id if the adapter cannot read the id, `None` if only the second
-/// one is answered, or the reason why none is answered.
+/// Sends a call with these bytes instead of `PLACE`, and a valid call after it, until no rate limit rejects it.
+/// Returns the reply to the first one, which may be an error without an id if the adapter cannot read the id,
+/// `None` if only the second one is answered, or the reason why none is answered.
 async fn reply_to_invalid(
     run: &Run,
     connection: &Connection,
     call: &Value,
     bytes: &[u8],
 ) -> Result<Option<Reply>, NoResponse> {
+    let mut waited = Duration::ZERO;
+    loop {
+        run.pacer.turn().await;
+        let answer = send_both(run, connection, call, bytes).await?;
+        let limit = answer.as_ref().and_then(RateLimit::of_answer);
+        if !limit.is_some_and(|limit| run.pacer.may_repeat(limit, &mut waited)) {
+            return Ok(answer.map(Reply::from));
+        }
+    }
+}
+
+async fn send_both(
+    run: &Run,
+    connection: &Connection,
+    call: &Value,
+    bytes: &[u8],
+) -> Result<Option<Answer>, NoResponse> {
     let (id, tool) = (json!(connection.next_id()), &run.adapter.introspect);
     let message = json!({
         "jsonrpc": "2.0", "id": id, "method": "tools/call",
@@ -154,7 +174,7 @@ async fn reply_to_invalid(
     tokio::pin!(first, behind);
     tokio::select! {
         biased;
-        answer = &mut first => Ok(Some(Reply::from(answer))),
+        answer = &mut first => Ok(Some(answer)),
         next = &mut behind => match next.no_response() {
             Some(lost) => Err(lost.clone()),
             None => Ok(None),

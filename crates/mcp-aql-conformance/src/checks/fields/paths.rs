@@ -7,6 +7,7 @@ use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::checks::calls::{having, is_refused, refused_with};
+use crate::resources::Role;
 use crate::run::{Run, do_all};
 use crate::shape::Shape;
 
@@ -26,8 +27,7 @@ pub(super) async fn nested(run: &Run, cases: &Cases) {
             if !fields.is_empty() && fields.iter().all(|field| field.is_flat()) {
                 return cases.not_applicable("no type of an item has nested fields");
             }
-            return cases
-                .skip_scarce(format!("an item of `{}` with a nested field", operation.name));
+            return cases.skip_scarce(without_nested(run, operation));
         };
         let wanted = json!([format!("{outer}.{inner}")]);
         let Some(exchange) = choose(run, operation, Some(wanted), cases).await else { return };
@@ -51,6 +51,25 @@ pub(super) async fn nested(run: &Run, cases: &Cases) {
         });
     });
     do_all(jobs).await;
+}
+
+/// The missing data, and how to provide it.
+fn without_nested(run: &Run, operation: &Operation) -> String {
+    let name = &operation.name;
+    let mut kinds = run.resources().kinds().iter();
+    let kind = kinds.find(|kind| {
+        [Role::Read, Role::List]
+            .into_iter()
+            .any(|role| kind.operation(&run.adapter, role).is_some_and(|known| known.name == *name))
+    });
+    let create = kind.map(|kind| kind.create.as_str()).filter(|create| !create.is_empty());
+    match create {
+        Some(create) => format!(
+            "an item of `{name}` with a nested field: show an object with two fields in the example of \
+             `{create}` in introspection, or write it under [params.{create}] of the configuration file"
+        ),
+        None => format!("an item of `{name}` with a nested field: store one before the run"),
+    }
 }
 
 /// A name of no field.

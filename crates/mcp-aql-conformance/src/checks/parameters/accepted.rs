@@ -52,11 +52,7 @@ pub(super) async fn boundaries(run: &Run, cases: &Cases) {
                 } else if run.is_named_whole(operation) {
                     cases.skip(Skip::Unsafe(operation.name.clone()));
                 } else {
-                    cases.skip_without(format!(
-                        "`{name}` might change data with any parameters: add the values that it may be called \
-                         with under [params.{name}]",
-                        name = operation.name
-                    ));
+                    cases.skip(without_values(operation));
                 }
             }
         }
@@ -145,11 +141,7 @@ pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
         }
         for parameter in &operation.parameters {
             if !is_harmless(operation) {
-                cases.skip_without(format!(
-                    "`{name}` might change data with any parameters: add the values that it may be called \
-                     with under [params.{name}]",
-                    name = operation.name
-                ));
+                cases.skip(without_values(operation));
                 continue;
             }
             match value_of(run, operation, parameter, &params) {
@@ -288,6 +280,18 @@ pub(super) fn shared_agree(run: &Run, cases: &Cases) {
             )
         });
     }
+}
+
+/// The reason not to call an operation that might change data with any parameters.
+fn without_values(operation: &Operation) -> Skip {
+    let name = &operation.name;
+    if operation.lacks_reading_name() {
+        return Skip::NotReading(name.clone());
+    }
+    Skip::NoFixture(format!(
+        "`{name}` might change data with any parameters: add the values that it may be called with under \
+         [params.{name}]"
+    ))
 }
 
 #[cfg(test)]

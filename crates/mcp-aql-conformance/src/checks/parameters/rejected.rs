@@ -50,7 +50,7 @@ fn undocumented_words(
     shown
         .iter()
         .filter(move |word| !words.contains(word))
-        .map(|word| InvalidValue { fault: Fault::Word, value: word.clone() })
+        .map(|word| InvalidValue { fault: Fault::Word, value: word.clone(), path: String::new() })
         .collect()
 }
 
@@ -125,7 +125,7 @@ pub(super) async fn wrong_type(run: &Run, cases: &Cases) {
 
 /// Checks that values with these faults are rejected.
 async fn constrained(run: &Run, cases: &Cases, faults: &[Fault], constraint: &str) {
-    each(run, cases, faults, |operation, parameter, _, exchange| {
+    each(run, cases, faults, |operation, parameter, wrong, exchange| {
         let is_inside = faults.contains(&Fault::Member) || faults.contains(&Fault::Item);
         let codes: &[&str] = if is_inside {
             // The fault may be a missing or an unknown field.
@@ -134,11 +134,16 @@ async fn constrained(run: &Run, cases: &Cases, faults: &[Fault], constraint: &st
             &CONSTRAINT
         };
         cases.expect(refuses(exchange, codes, &parameter.name), || {
+            let path = format!("{}{}", parameter.name, wrong.path);
+            let inside = match wrong.path.as_str() {
+                "" => String::new(),
+                _ => format!(": `{path}` is missing or invalid"),
+            };
             Finding::of(
                 exchange,
-                subject(operation, parameter),
+                format!("{}: {path}", operation.name),
                 format!(
-                    "VALIDATION_INVALID_VALUE that names `{}`, whose {constraint}",
+                    "VALIDATION_INVALID_VALUE that names `{}`, whose {constraint}{inside}",
                     parameter.name
                 ),
                 "enforce the documented constraints, or document the enforced ones",

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use super::probe::{Probe, reply_value};
 use crate::adapter::naming;
-use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::run::Run;
 use crate::wire::Answer;
@@ -18,7 +17,7 @@ pub(super) async fn pipelined(run: &Run, cases: &Cases) {
     let calls = names.iter().cycle().take(run.at_once()).map(|name| async move {
         let params = json!({ "query": "operations", "name": name });
         let arguments = json!({ "operation": "introspect", "params": params });
-        (*name, Exchange::make(connection, &run.adapter.introspect, arguments, None).await)
+        (*name, run.send_on(connection, &run.adapter.introspect, arguments).await)
     });
     for (name, exchange) in join_all(calls).await {
         if let Some(too_fast) = Skip::rate_limited(&exchange) {
@@ -53,7 +52,8 @@ pub(super) async fn large_request(run: &Run, cases: &Cases) {
     let params = json!({ "query": "operations", "name": "x".repeat(60_000) });
     let arguments = json!({ "operation": "introspect", "params": params });
     let call = json!({ "name": run.adapter.introspect, "arguments": arguments });
-    let answer = connection.request("tools/call", &call).await;
+    let answer = run.pacer.answer(|| connection.request("tools/call", &call)).await;
+    let Some(answer) = cases.ok_or_skip(answer) else { return probe.close() };
     let reported = reply_value(&answer);
     let is_too_large =
         reported.to_string().contains("VALIDATION_PAYLOAD_TOO_LARGE") || !reported.is_object();

@@ -50,7 +50,11 @@ impl<'a> Probe<'a> {
         let Some(connection) = &self.connection else { return };
         let params = json!({ "operation": "introspect", "params": { "query": "types" } });
         let call = json!({ "name": self.run.adapter.introspect, "arguments": params });
-        let answer = connection.request_within("tools/call", &call, self.patience()).await;
+        let patience = self.patience();
+        let pacer = &self.run.pacer;
+        let answer =
+            pacer.answer(|| connection.request_within("tools/call", &call, patience)).await;
+        let Some(answer) = self.cases.ok_or_skip(answer) else { return };
         let is_well = matches!(answer, Answer::Result(_));
         self.cases.expect(is_well, || Finding {
             sent: json!(shortened(sent)),
@@ -96,13 +100,15 @@ impl<'a> Probe<'a> {
 
     /// Sends a request, and returns it with the answer.
     async fn send(&mut self, method: &str, params: &str) -> Option<(String, Answer)> {
-        let patience = self.patience();
+        let (patience, pacer) = (self.patience(), &self.run.pacer);
         let connection = self.connection().await?;
         let id = connection.next_id();
         let message = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}"
         );
-        let answer = connection.exchange(&json!(id), message.clone().into_bytes(), patience).await;
+        let (id, bytes) = (json!(id), message.as_bytes());
+        let answer = pacer.answer(|| connection.exchange(&id, bytes.to_vec(), patience)).await;
+        let answer = self.cases.ok_or_skip(answer)?;
         Some((message, answer))
     }
 

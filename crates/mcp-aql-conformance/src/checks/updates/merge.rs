@@ -150,7 +150,16 @@ pub(super) async fn filled(
     cases: &Cases,
 ) -> Option<Value> {
     let now = run.stored(&subject.thing, cases).await?;
-    if !member(&now, field.name).is_null() {
+    let is_filled = match member(&now, field.name) {
+        Value::Null => false,
+        // A loss shows only beside another member.
+        Value::Object(members) => {
+            members.values().filter(|value| !value.is_null()).count() > 1
+                || field.shape.fields().len() < 2
+        }
+        _ => true,
+    };
+    if is_filled {
         return Some(now);
     }
     match whole(field.shape) {

@@ -95,8 +95,12 @@ pub(super) async fn deep_merge(run: &Run, cases: &Cases) {
             let Some(merge) = merge else {
                 if is_object {
                     cases.skip_without(format!(
-                        "a {} with an object of at least two fields in `{}`",
-                        subject.thing.resource.name, field.name
+                        "a {name} with an object of at least two fields in `{field}`: show such an object in \
+                         the example of `{create}` in introspection, or write it under [params.{create}] of \
+                         the configuration file",
+                        name = subject.thing.resource.name,
+                        field = field.name,
+                        create = subject.thing.resource.create,
                     ));
                 }
                 continue;

@@ -1,0 +1,424 @@
+//! The pace of the calls of a run. All calls wait together after one of them exceeded a rate limit of the adapter,
+//! and then keep an interval that the limit allows.
+
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::call::Exchange;
+use crate::cases::Skip;
+use crate::sync::lock;
+use crate::wire::{Answer, NoResponse};
+
+/// The maximum interval between calls.
+const MAX_INTERVAL: Duration = Duration::from_secs(10);
+/// The minimum interval of an adapter that has rejected a call.
+const MIN_INTERVAL: Duration = Duration::from_millis(2);
+/// The maximum total time that one call waits before its retries: a window of one minute.
+pub(crate) const MAX_CALL_WAIT: Duration = Duration::from_secs(65);
+/// The minimum wait before a rate-limited call is retried.
+const MIN_RETRY_WAIT: Duration = Duration::from_millis(50);
+/// The wait before a retry if the rejection does not state it.
+const DEFAULT_RETRY_WAIT: Duration = Duration::from_secs(1);
+/// The longest window whose calls are spread evenly. Longer ones are for quotas.
+const MAX_WINDOW: Duration = Duration::from_secs(60);
+/// The longest window over which calls are spread before the first rejection.
+const MAX_SPREAD_WINDOW: Duration = Duration::from_secs(10);
+/// The maximum factor by which a rate limit prolongs the run.
+const MAX_PROLONGATION: u32 = 6;
+/// The number of accepted calls after which a measured interval is shortened a little.
+const CALLS_BEFORE_SPEEDUP: u32 = 20;
+
+/// A rejection for too many calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RateLimit {
+    /// The time after which the call may be repeated.
+    pause: Duration,
+    /// The interval between calls that the stated limit allows.
+    interval: Option<Duration>,
+}
+
+/// A limit that an adapter states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct StatedLimit {
+    /// The interval between calls that it allows.
+    interval: Duration,
+    window: Duration,
+}
+
+impl RateLimit {
+    /// A rejection that does not state when to repeat the call.
+    const UNSTATED: Self = Self { pause: DEFAULT_RETRY_WAIT, interval: None };
+
+    /// The rejection in the reply to a call, if the call may be repeated. `introspect` has no other limits than
+    /// the adapter's rate, so it is repeated even if the reply does not state when.
+    pub(crate) fn of(exchange: &Exchange) -> Option<Self> {
+        if let Some(NoResponse::Status(429)) = exchange.no_response() {
+            return Some(Self::UNSTATED);
+        }
+        let is_limited = exchange.rate_limit_code().is_some();
+        let is_introspect = exchange.operation() == "introspect";
+        let unstated = (is_limited && is_introspect).then_some(Self::UNSTATED);
+        exchange.body().and_then(Self::of_body).or(unstated)
+    }
+
+    /// The rejection in the answer to a raw request.
+    pub(crate) fn of_answer(answer: &Answer) -> Option<Self> {
+        match answer {
+            Answer::Result(result) => {
+                let text = result.pointer("/content/0/text").and_then(Value::as_str);
+                let text = text.filter(|text| text.contains("RATE_LIMIT_"))?;
+                Self::of_body(&serde_json::from_str(text).ok()?)
+            }
+            Answer::NoResponse(NoResponse::Status(429)) => Some(Self::UNSTATED),
+            Answer::Error { .. } | Answer::NoResponse(_) => None,
+        }
+    }
+
+    fn of_body(body: &Value) -> Option<Self> {
+        let error = body.get("error")?;
+        let code = error.get("code").and_then(Value::as_str)?;
+        if !code.starts_with("RATE_LIMIT_") {
+            return None;
+        }
+        let details = error.get("details")?;
+        let seconds = details.get("retry_after_seconds").and_then(Value::as_f64)?;
+        let pause = Duration::try_from_secs_f64(seconds).ok()?.max(MIN_RETRY_WAIT);
+        Some(Self { pause, interval: StatedLimit::read(details).map(|limit| limit.interval) })
+    }
+}
+
+impl StatedLimit {
+    /// Reads `limit` and `window`, which is a unit, a text such as `10s`, or a number of seconds.
+    pub(crate) fn read(limit: &Value) -> Option<Self> {
+        let calls = limit.get("limit").and_then(Value::as_f64).filter(|calls| *calls >= 1.0)?;
+        let seconds = match limit.get("window")? {
+            Value::Number(seconds) => seconds.as_f64()?,
+            Value::String(window) => seconds_of(window)?,
+            _ => return None,
+        };
+        let window = Duration::try_from_secs_f64(seconds).ok()?;
+        let interval = with_margin(window.div_f64(calls));
+        (window <= MAX_WINDOW).then_some(Self { interval, window })
+    }
+}
+
+fn seconds_of(window: &str) -> Option<f64> {
+    let digits = window.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(window.len());
+    let (count, unit) = window.split_at(digits);
+    let count = if count.is_empty() { 1.0 } else { count.parse().ok()? };
+    match unit.trim() {
+        "ms" => Some(count / 1_000.0),
+        "" | "s" | "sec" | "second" | "seconds" => Some(count),
+        "m" | "min" | "minute" | "minutes" => Some(count * 60.0),
+        _ => None,
+    }
+}
+
+/// An interval that is a little longer, because calls do not arrive at equal distances.
+fn with_margin(interval: Duration) -> Duration {
+    (interval + interval / 20).clamp(MIN_INTERVAL, MAX_INTERVAL)
+}
+
+/// The pace of calls. Without rejected calls and without a stated limit, none of them waits.
+#[derive(Debug, Default)]
+pub(crate) struct Pacer {
+    pace: Mutex<Pace>,
+    /// The time that the first mode took.
+    mode_time: OnceLock<Duration>,
+    /// The message that the time of the run was over, which is the same for all checks.
+    out_of_time: OnceLock<String>,
+}
+
+#[derive(Debug, Default)]
+struct Pace {
+    /// The time between the starts of calls.
+    interval: Duration,
+    /// The interval that the adapter states.
+    stated: Option<Duration>,
+    /// The earliest start of the next call.
+    next: Option<Instant>,
+    /// The end of the last demanded pause.
+    paused_until: Option<Instant>,
+    /// Whether the interval must be determined anew after the pause.
+    was_rejected: bool,
+    /// The accepted calls and their time since the last pause.
+    accepted: u32,
+    since: Option<Instant>,
+    /// The calls and the time of the cycles before, of which later ones count more.
+    calls: f64,
+    seconds: f64,
+    /// The accepted calls since the interval was last changed.
+    undisturbed: u32,
+    /// The start of the first call, and the number of accepted calls since.
+    begun: Option<Instant>,
+    total: u64,
+}
+
+impl Pace {
+    /// Determines the interval after a pause: from the stated limit, or from the calls that were accepted in the
+    /// time up to the end of the pause.
+    fn adapt(&mut self, now: Instant) {
+        let cycle = self.since.map_or(Duration::ZERO, |since| now.duration_since(since));
+        self.calls = self.calls / 2.0 + f64::from(self.accepted);
+        self.seconds = self.seconds / 2.0 + cycle.as_secs_f64();
+        self.interval = match self.stated.filter(|stated| self.interval < *stated) {
+            Some(stated) => stated,
+            None => {
+                let measured = Duration::try_from_secs_f64(self.seconds / self.calls.max(1.0));
+                with_margin(measured.unwrap_or(MAX_INTERVAL)).max(self.stated.unwrap_or_default())
+            }
+        };
+        self.was_rejected = false;
+        self.accepted = 0;
+        self.undisturbed = 0;
+        self.since = Some(now);
+    }
+}
+
+impl Pacer {
+    /// Waits for the turn of a call.
+    pub(crate) async fn turn(&self) {
+        loop {
+            let now = Instant::now();
+            let start = {
+                let mut pace = lock(&self.pace);
+                pace.since.get_or_insert(now);
+                pace.begun.get_or_insert(now);
+                let is_paused = pace.paused_until.is_some_and(|until| now < until);
+                if pace.was_rejected && !is_paused {
+                    pace.adapt(now);
+                    pace.next = Some(now);
+                }
+                let start = pace.next.map_or(now, |next| next.max(now));
+                match pace.paused_until.filter(|until| start < *until) {
+                    Some(until) => until,
+                    None => {
+                        pace.next = Some(start + pace.interval);
+                        if start <= now {
+                            return;
+                        }
+                        start
+                    }
+                }
+            };
+            tokio::time::sleep_until(start.into()).await;
+            // Another call may have been rejected in the meantime.
+            let pace = lock(&self.pace);
+            if !pace.was_rejected && pace.paused_until.is_none_or(|until| until < start) {
+                return;
+            }
+        }
+    }
+
+    /// Records an accepted call.
+    pub(crate) fn accept(&self) {
+        let mut pace = lock(&self.pace);
+        pace.accepted = pace.accepted.saturating_add(1);
+        pace.total = pace.total.saturating_add(1);
+        pace.undisturbed += 1;
+        if pace.undisturbed >= CALLS_BEFORE_SPEEDUP && pace.stated.is_none() {
+            pace.interval = pace.interval.mul_f64(0.9);
+            pace.undisturbed = 0;
+        }
+    }
+
+    /// Makes all calls wait after a rejected one. Calls that were sent together are rejected together, which counts
+    /// once.
+    pub(crate) fn slow_down(&self, limit: RateLimit) {
+        let mut pace = lock(&self.pace);
+        pace.paused_until = pace.paused_until.max(Some(Instant::now() + limit.pause));
+        pace.stated = pace.stated.max(limit.interval);
+        pace.was_rejected = true;
+    }
+
+    /// Keeps a limit that the adapter documents. Calls use up a long window first and are spread afterwards,
+    /// because many runs need fewer calls than it allows.
+    pub(crate) fn keep(&self, limit: StatedLimit) {
+        let mut pace = lock(&self.pace);
+        pace.stated = pace.stated.max(Some(limit.interval));
+        if limit.window <= MAX_SPREAD_WINDOW {
+            pace.interval = pace.interval.max(limit.interval);
+        }
+    }
+
+    /// The time between calls, if the adapter limits their rate.
+    pub(crate) fn interval(&self) -> Option<Duration> {
+        let pace = lock(&self.pace);
+        let is_limited = pace.stated.is_some() || pace.paused_until.is_some();
+        is_limited.then_some(pace.interval)
+    }
+
+    /// The time limit of a run, which is longer if the adapter limits the rate of calls.
+    pub(crate) fn prolonged(&self, until: Instant, limit: Duration) -> Instant {
+        match self.interval() {
+            Some(_) => until + limit * (MAX_PROLONGATION - 1),
+            None => until,
+        }
+    }
+
+    /// Records that all checks of a mode ended in this time.
+    pub(crate) fn end_mode(&self, took: Duration) {
+        if self.out_of_time.get().is_none() {
+            self.mode_time.get_or_init(|| took);
+        }
+    }
+
+    /// The message that the time of the run was over: why, and which setting allows more.
+    pub(crate) fn out_of_time(&self, limit: Duration) -> String {
+        self.out_of_time.get_or_init(|| self.explain_end(limit)).clone()
+    }
+
+    fn explain_end(&self, limit: Duration) -> String {
+        let setting = "under [limits] of the configuration file";
+        if self.interval().is_none() {
+            return format!(
+                "the time of the run was over: `run_seconds` {setting} allows more than {} seconds",
+                limit.as_secs()
+            );
+        }
+        let (begun, calls) = {
+            let pace = lock(&self.pace);
+            (pace.begun, pace.total)
+        };
+        let seconds = begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64()).max(0.001);
+        let rate = f64::from(u32::try_from(calls).unwrap_or(u32::MAX)) / seconds;
+        let needed = self.mode_time.get().map(|first| *first * 2 * 21 / 20);
+        let total = needed.unwrap_or(limit * MAX_PROLONGATION * 2);
+        // In steps of 10 seconds, because the needed time is an estimate.
+        let run_seconds = (total / MAX_PROLONGATION).as_secs() / 10 * 10 + 10;
+        let what = match needed {
+            Some(_) => "both endpoint modes take about",
+            None => "the whole run takes more than",
+        };
+        let minutes = match needed {
+            Some(total) => total,
+            None => limit * MAX_PROLONGATION,
+        };
+        format!(
+            "the time of the run was over: the adapter limits the rate to about {rate:.1} calls a second, at \
+             which {what} {} minutes; set `run_seconds = {run_seconds}` {setting} (a run with a rate limit may \
+             last {MAX_PROLONGATION} times as long), or raise the adapter's limit for the test",
+            minutes.as_secs().div_ceil(60)
+        )
+    }
+
+    /// Makes a raw request at the adapter's pace, and repeats it while the rate limit rejects it.
+    ///
+    /// # Errors
+    /// The reason to skip the case if the limit rejects the request for too long.
+    pub(crate) async fn answer<F: Future<Output = Answer>>(
+        &self,
+        mut send: impl FnMut() -> F,
+    ) -> Result<Answer, Skip> {
+        let mut waited = Duration::ZERO;
+        loop {
+            self.turn().await;
+            let answer = send().await;
+            let Some(limit) = RateLimit::of_answer(&answer) else {
+                self.accept();
+                return Ok(answer);
+            };
+            if !self.may_repeat(limit, &mut waited) {
+                return Err(Skip::too_fast("RATE_LIMIT_EXCEEDED"));
+            }
+        }
+    }
+
+    /// Whether a rejected call is worth another try, for which all calls wait.
+    pub(crate) fn may_repeat(&self, limit: RateLimit, waited: &mut Duration) -> bool {
+        *waited = waited.saturating_add(limit.pause);
+        if *waited > MAX_CALL_WAIT {
+            return false;
+        }
+        self.slow_down(limit);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn limit(pause: u64, interval: Option<Duration>) -> RateLimit {
+        RateLimit { pause: Duration::from_millis(pause), interval }
+    }
+
+    /// Makes calls to an adapter with this window and limit. Returns the time, and the number of rejections.
+    async fn simulate(calls: usize, states: bool) -> (Duration, usize) {
+        const WINDOW: Duration = Duration::from_millis(100);
+        const LIMIT: usize = 5;
+        let pacer = Pacer::default();
+        let begun = Instant::now();
+        let (mut rejected, mut window, mut used) = (0, Instant::now(), 0);
+        for _ in 0..calls {
+            loop {
+                pacer.turn().await;
+                let now = Instant::now();
+                if now.duration_since(window) >= WINDOW {
+                    (window, used) = (now, 0);
+                }
+                used += 1;
+                if used <= LIMIT {
+                    pacer.accept();
+                    break;
+                }
+                rejected += 1;
+                let stated = states.then(|| with_margin(WINDOW / 5));
+                let rest = (window + WINDOW).duration_since(now);
+                pacer.slow_down(RateLimit { pause: rest, interval: stated });
+            }
+        }
+        (begun.elapsed(), rejected)
+    }
+
+    #[tokio::test]
+    async fn calls_keep_the_pace_that_an_adapter_accepts() {
+        // 100 calls take 2 s at this limit.
+        for (states, max_rejected) in [(true, 4), (false, 15)] {
+            let (took, rejected) = simulate(100, states).await;
+            assert!(took < Duration::from_millis(3_000), "{took:?}, stated: {states}");
+            assert!(rejected <= max_rejected, "{rejected} rejected, stated: {states}");
+        }
+    }
+
+    #[tokio::test]
+    async fn all_calls_wait_after_a_rejected_one() {
+        let pacer = Pacer::default();
+        pacer.turn().await;
+        assert_eq!(pacer.interval(), None, "no call was rejected");
+        for _ in 0..5 {
+            pacer.slow_down(limit(200, None));
+        }
+        let paused_until = lock(&pacer.pace).paused_until;
+        pacer.turn().await;
+        assert!(paused_until.is_some_and(|until| until <= Instant::now()), "the pause is over");
+    }
+
+    #[test]
+    fn limits_are_read_in_several_forms() {
+        for (window, calls, millis) in [
+            (json!("second"), 5, Some(210)),
+            (json!("1s"), 5, Some(210)),
+            (json!("minute"), 60, Some(1_050)),
+            (json!(10), 100, Some(105)),
+            (json!("hour"), 100, None),
+            (json!("x"), 100, None),
+            (json!("second"), 0, None),
+        ] {
+            let limit = json!({ "limit": calls, "window": window });
+            let interval = StatedLimit::read(&limit).map(|limit| limit.interval);
+            assert_eq!(interval, millis.map(Duration::from_millis), "{limit}");
+        }
+        let body = json!({ "error": { "code": "RATE_LIMIT_EXCEEDED", "details": {
+            "retry_after_seconds": 0.2, "limit": 5, "window": "second",
+        } } });
+        let expected = limit(200, Some(Duration::from_millis(210)));
+        assert_eq!(RateLimit::of_body(&body), Some(expected));
+        let other = json!({ "error": { "code": "X", "details": { "retry_after_seconds": 1 } } });
+        assert_eq!(RateLimit::of_body(&other), None);
+    }
+}
