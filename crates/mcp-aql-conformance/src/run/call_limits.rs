@@ -1,7 +1,8 @@
 //! Limits of the calls whose effects the run cannot undo, of the items that it creates, and of the time in
 //! which it creates them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,12 @@ pub(super) struct CallTimes {
     calls: AtomicU64,
     /// The time of all calls, divided by the number of concurrent ones, in microseconds.
     micros: AtomicU64,
+    /// The operations that took longer than `SLOW_CALL`, which happens if they wait for another server.
+    slow: Mutex<BTreeSet<String>>,
 }
+
+/// The time of a call above which its operation is not used where any other one is suitable.
+const SLOW_CALL: Duration = Duration::from_secs(2);
 
 impl CallTimes {
     /// Adds a call that took this time beside others.
@@ -35,6 +41,13 @@ impl CallTimes {
         let micros = took.as_micros() / concurrent.max(1) as u128;
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.micros.fetch_add(u64::try_from(micros).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Notes the operation of a call that took this time.
+    pub(super) fn note(&self, operation: &str, took: Duration) {
+        if took > SLOW_CALL {
+            lock(&self.slow).insert(operation.to_owned());
+        }
     }
 
     /// The mean time for one of many concurrent calls.
@@ -179,6 +192,14 @@ impl Run {
             return Ok(());
         }
         Err(Skip::CutShort("the remaining time is needed to remove the created items".to_owned()))
+    }
+
+    /// The exercised READ operations except `introspect`, first those that answer fast.
+    pub(crate) fn reads_by_time(&self) -> Vec<&Operation> {
+        let slow = lock(&self.call_times.slow);
+        let mut reads: Vec<_> = self.adapter.reads().collect();
+        reads.sort_by_key(|operation| slow.contains(&operation.name));
+        reads
     }
 
     /// The estimated time to remove the run's items.

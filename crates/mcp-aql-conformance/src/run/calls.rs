@@ -233,7 +233,9 @@ impl Run {
             let begun = self.begun();
             let concurrent = self.at_once().saturating_sub(self.room.available_permits());
             let exchange = Exchange::make(connection, tool, arguments, meta.clone()).await;
-            self.call_times.add(begun.0.elapsed(), concurrent);
+            let took = begun.0.elapsed();
+            self.call_times.add(took, concurrent);
+            self.call_times.note(exchange.operation(), took);
             self.note(&exchange, begun);
             let Some(pause) = exchange.retry_pause() else { return exchange };
             waited = waited.saturating_add(pause);

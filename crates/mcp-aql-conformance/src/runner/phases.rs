@@ -126,6 +126,9 @@ fn block(run: &Run, check: &Check, cases: &Cases) {
     if let Some(gap) = run.adapter.doubt(check.id) {
         cases.block_not_applicable(gap.by, &gap.why);
     }
+    if let Some((by, why)) = gaps::doubt_of_protocol(&run.adapter, check.id) {
+        cases.block_not_applicable(by, why);
+    }
     if gaps::needs_codes(check.id)
         && let Some((by, why)) = run.unread_error()
     {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use crate::adapter::gaps::states_protocol;
 use crate::adapter::{Operation, Parameter};
 use crate::cases::{Cases, Finding};
 use crate::run::Run;
@@ -71,10 +72,7 @@ pub(super) fn types_resolve(run: &Run, cases: &Cases) {
             Finding::shown(
                 subject,
                 text,
-                format!(
-                    "only types that `introspect` lists with query=types, not {}",
-                    wording::listed(&unknown)
-                ),
+                format!("only types in the list of types, not {}", wording::listed(&unknown)),
                 "list the type, or use the name that the list has",
             )
         });
@@ -268,6 +266,9 @@ pub(super) fn defaults_fit(run: &Run, cases: &Cases) {
 }
 
 pub(super) fn limits_stated(run: &Run, cases: &Cases) {
+    if !states_protocol(&run.adapter, cases) {
+        return;
+    }
     for (name, ..) in LIMITS {
         let limits = run.adapter.protocol().get("limits").unwrap_or(&Value::Null);
         cases.expect(limits.get(name).is_some(), || {
@@ -300,6 +301,9 @@ pub(super) fn limits_in_range(run: &Run, cases: &Cases) {
 }
 
 pub(super) fn concurrency_stated(run: &Run, cases: &Cases) {
+    if !states_protocol(&run.adapter, cases) {
+        return;
+    }
     let stated = run.adapter.protocol().get("concurrency");
     cases.expect(stated.is_some(), || {
         Finding::shown(
