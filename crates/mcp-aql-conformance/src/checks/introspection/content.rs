@@ -9,7 +9,6 @@ use crate::adapter::{Operation, Parameter};
 use crate::cases::{Cases, Finding};
 use crate::run::Run;
 use crate::shape::Shape;
-use crate::wording;
 
 /// The types of JSON, which need not be listed.
 const PLAIN: [&str; 8] =
@@ -72,7 +71,8 @@ pub(super) fn types_resolve(run: &Run, cases: &Cases) {
             Finding::shown(
                 subject,
                 text,
-                format!("only types in the list of types, not {}", wording::listed(&unknown)),
+                // In quotes, so that all missing types are one cause.
+                format!("only types in the list of types, not \"{}\"", unknown.join("\", \"")),
                 "list the type, or use the name that the list has",
             )
         });

@@ -25,7 +25,8 @@ pub(super) fn collection_items(run: &Run, exchange: &Exchange, cases: &Cases) {
         return;
     }
     // A request may only ask for aggregations.
-    if data.get("aggregations").is_some() {
+    let asks_for_sums = exchange.arguments.pointer("/params/aggregate").is_some();
+    if data.get("aggregations").is_some() || asks_for_sums {
         return;
     }
     let is_there =
