@@ -9,6 +9,7 @@
 )]
 
 mod adapter;
+mod causes;
 
 use std::collections::BTreeSet;
 
