@@ -132,6 +132,11 @@ pub(crate) fn judges_errors(check: &str) -> bool {
     is_among(check, &OF_ERROR_FORMS)
 }
 
+/// Whether the check judges only failures with a readable code.
+pub(crate) fn judges_codes(check: &str) -> bool {
+    is_among(check, &["errors.", "limits.details"])
+}
+
 /// Whether the check is not applicable only if no call failed with a certain code.
 pub(crate) fn needs_codes(check: &str) -> bool {
     is_among(check, &OF_CODES)

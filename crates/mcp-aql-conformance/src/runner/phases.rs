@@ -129,10 +129,12 @@ fn block(run: &Run, check: &Check, cases: &Cases) {
     if let Some((by, why)) = gaps::doubt_of_protocol(&run.adapter, check.id) {
         cases.block_not_applicable(by, why);
     }
-    if gaps::needs_codes(check.id)
-        && let Some((by, why)) = run.unread_error()
-    {
-        cases.block_not_applicable(by, why);
+    if let Some((by, why)) = run.unread_error() {
+        if gaps::needs_codes(check.id) {
+            cases.block_not_applicable(by, why);
+        } else if gaps::judges_codes(check.id) && cases.is_empty() {
+            cases.block(by, why);
+        }
     }
 }
 
