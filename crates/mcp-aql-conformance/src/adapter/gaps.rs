@@ -43,8 +43,17 @@ impl Gap {
     }
 }
 
-/// Checks of tools that need no list of operations.
-const OF_TOOLS: [&str; 6] = [
+/// Checks of tools and of their calls that need no list of operations.
+const OF_TOOLS: [&str; 15] = [
+    "robustness.arguments_not_object",
+    "robustness.cancelled_request",
+    "robustness.invalid_lines",
+    "robustness.request_ids",
+    "robustness.unknown_method",
+    "robustness.unknown_tool",
+    "routing.missing_operation",
+    "routing.operation_not_string",
+    "routing.unknown_operation",
     "tools.unique",
     "tools.crude_complete",
     "tools.introspect_named",
@@ -147,9 +156,11 @@ const NO_PROTOCOL: (&str, &str) =
     ("introspection.protocol_form", "the list of operations has no `_protocol`");
 
 /// Checks, or areas with a dot, that are not applicable if `_protocol` has no such member.
-const OF_PROTOCOL: [&str; 7] = [
+const OF_PROTOCOL: [&str; 9] = [
     "batch.claimed",
     "batch.max_operations",
+    "danger.gated",
+    "danger.stated",
     "introspection.concurrency_value",
     "introspection.limits_in_range",
     "introspection.protocol_values",

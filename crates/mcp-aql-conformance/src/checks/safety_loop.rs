@@ -97,7 +97,7 @@ fn step_parameters(run: &Run, cases: &Cases) {
         cases.expect(found.is_some_and(|found| found.required), || {
             Finding::shown(
                 "record_execution_step",
-                step.details().get("parameters").cloned().unwrap_or_default(),
+                step.details_as_sent().get("parameters").cloned().unwrap_or_default(),
                 format!("a required parameter `{}`", names.join("` or `")),
                 "require the agent and its next action before the action",
             )

@@ -26,6 +26,11 @@ pub(super) fn fingerprint(finding: &Finding) -> String {
     if let Some(code) = finding.received.pointer("/error/code") {
         key.push_str(&format!("\n{code}"));
     }
+    shared(&key)
+}
+
+/// The short text for a cause that this text identifies.
+pub(super) fn shared(key: &str) -> String {
     format!("{:016x}", fnv(key.as_bytes()))
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{LABEL, about, aggregate, listed, summary, support};
+use super::{LABEL, about, aggregate, lacks_summary, listed, summary, support};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
@@ -62,11 +62,6 @@ async fn beside(
         look(operation, &exchange);
     });
     do_all(jobs).await;
-}
-
-/// Whether a success has no summaries at all.
-fn lacks_summary(exchange: &Exchange) -> bool {
-    exchange.data().is_some_and(|data| data.get("aggregations").is_none())
 }
 
 /// Blocks a case of an operation that ignores `aggregate`, or expects it in another form.

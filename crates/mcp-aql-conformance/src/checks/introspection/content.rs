@@ -135,7 +135,7 @@ pub(super) fn examples(run: &Run, cases: &Cases) {
         cases.expect(shown(operation).next().is_some(), || {
             Finding::shown(
                 &operation.name,
-                operation.details().clone(),
+                operation.details_as_sent().clone(),
                 "at least one entry in `examples`",
                 "show at least one complete request",
             )

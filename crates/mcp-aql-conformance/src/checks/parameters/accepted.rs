@@ -285,7 +285,13 @@ pub(super) fn shared_agree(run: &Run, cases: &Cases) {
             Finding::shown(
                 format!("{name} of {} and {}", first.name, second.name),
                 Value::Object(shown),
-                format!("the same type and default as in `{}`: {}", first.name, model.kind),
+                match model.member("default") {
+                    Some(default) => format!(
+                        "the same type and default as in `{}`: {}, {default}",
+                        first.name, model.kind
+                    ),
+                    None => format!("the same type as in `{}`: {}", first.name, model.kind),
+                },
                 "give parameters of one name one meaning, or rename one",
             )
         });

@@ -50,7 +50,7 @@ pub(super) fn families(run: &Run, cases: &Cases) {
         };
         cases.fail(Finding::shown(
             &operation.name,
-            operation.details().clone(),
+            operation.listed.clone(),
             wanted,
             "assign one category and its family to every operation",
         ));
