@@ -38,17 +38,27 @@ impl SharedCause {
     }
 }
 
-/// The faults by their causes, in the order of the first fault. Faults without a shared cause are together.
+/// The faults by their causes, in the order of the first fault. Faults without a shared cause are grouped by the
+/// member of the whole value that contains them.
 pub(super) fn by_cause(faults: Vec<Fault>) -> Vec<(Option<SharedCause>, Vec<Fault>)> {
     let causes: Vec<_> = faults.iter().map(|fault| cause(fault, &faults)).collect();
     let mut groups: Vec<(Option<SharedCause>, Vec<Fault>)> = Vec::new();
     for (fault, cause) in faults.into_iter().zip(causes) {
-        match groups.iter_mut().find(|(known, _)| *known == cause) {
+        let is_own = |(known, group): &&mut (Option<SharedCause>, Vec<Fault>)| {
+            let is_same_member = || group.first().is_some_and(|it| member(it) == member(&fault));
+            *known == cause && (cause.is_some() || is_same_member())
+        };
+        match groups.iter_mut().find(is_own) {
             Some((_, group)) => group.push(fault),
             None => groups.push((cause, vec![fault])),
         }
     }
     groups
+}
+
+/// The first step of a fault's path.
+fn member(fault: &Fault) -> &str {
+    fault.path.split('/').nth(1).unwrap_or_default()
 }
 
 fn cause(fault: &Fault, faults: &[Fault]) -> Option<SharedCause> {
@@ -121,9 +131,14 @@ mod tests {
     }
 
     #[test]
-    fn other_faults_share_no_cause() {
-        let found = causes(json!({ "semantic_category": 1, "zone": { "name": "z" }, "width": 1 }));
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!(found[0].0, None);
+    fn other_faults_are_grouped_by_member() {
+        let found = causes(json!({
+            "name": "b", "semantic_category": 1, "zone": { "width": 1, "depth": 2 }, "width": 1,
+        }));
+        assert!(found.iter().all(|(cause, _)| cause.is_none()), "{found:?}");
+        let paths: Vec<_> = found.into_iter().map(|(_, paths)| paths).collect();
+        let zone = ["/zone/name", "/zone/depth", "/zone/width"].map(str::to_owned).to_vec();
+        let [category, width] = ["/semantic_category", "/width"].map(|path| vec![path.to_owned()]);
+        assert_eq!(paths, [category, zone, width]);
     }
 }

@@ -114,7 +114,7 @@ async fn equal_messages_with_internals_are_shown_once() {
 }
 
 #[tokio::test]
-async fn messages_of_errors_that_are_texts_are_read() {
+async fn messages_of_errors_that_are_texts_do_not_pass_unread() {
     // REQ-CNF-09
     let report = run(|_, response| {
         change_body(response, |body| {
