@@ -1,7 +1,7 @@
 //! Limits of the calls whose effects the run cannot undo, of the items that it creates, and of the time in
 //! which it creates them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -28,11 +28,13 @@ pub(super) struct CallTimes {
     calls: AtomicU64,
     /// The time of all calls, divided by the number of concurrent ones, in microseconds.
     micros: AtomicU64,
-    /// The operations that took longer than `SLOW_CALL`, which happens if they wait for another server.
-    slow: Mutex<BTreeSet<String>>,
+    /// Whether the first call of each operation took longer than `SLOW_CALL`. Later calls also take long if
+    /// many of them run at once, and would make the choice of operations depend on the load.
+    slow: Mutex<BTreeMap<String, bool>>,
 }
 
-/// The time of a call above which its operation is not used where any other one is suitable.
+/// The time of a call above which its operation is not used where any other one is suitable, because it waits
+/// for another server.
 const SLOW_CALL: Duration = Duration::from_secs(2);
 
 impl CallTimes {
@@ -45,9 +47,12 @@ impl CallTimes {
 
     /// Notes the operation of a call that took this time.
     pub(super) fn note(&self, operation: &str, took: Duration) {
-        if took > SLOW_CALL {
-            lock(&self.slow).insert(operation.to_owned());
-        }
+        lock(&self.slow).entry(operation.to_owned()).or_insert(took > SLOW_CALL);
+    }
+
+    /// Whether the first call of an operation took long.
+    fn is_slow(&self, operation: &str) -> bool {
+        lock(&self.slow).get(operation).copied().unwrap_or(false)
     }
 
     /// The mean time for one of many concurrent calls.
@@ -196,9 +201,8 @@ impl Run {
 
     /// The exercised READ operations except `introspect`, first those that answer fast.
     pub(crate) fn reads_by_time(&self) -> Vec<&Operation> {
-        let slow = lock(&self.call_times.slow);
         let mut reads: Vec<_> = self.adapter.reads().collect();
-        reads.sort_by_key(|operation| slow.contains(&operation.name));
+        reads.sort_by_key(|operation| self.call_times.is_slow(&operation.name));
         reads
     }
 
@@ -216,5 +220,21 @@ impl Run {
     pub(crate) fn deadline(&self) -> Instant {
         let end = self.end();
         end.checked_sub(self.removal_time()).unwrap_or(end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_call_decides_whether_an_operation_is_slow() {
+        let times = CallTimes::default();
+        times.note("browse_beds", Duration::from_secs(7));
+        times.note("browse_beds", Duration::from_millis(20));
+        times.note("list_beds", Duration::from_millis(20));
+        times.note("list_beds", Duration::from_secs(7));
+        let is_slow = ["browse_beds", "list_beds", "get_bed"].map(|name| times.is_slow(name));
+        assert_eq!(is_slow, [true, false, false]);
     }
 }

@@ -235,7 +235,9 @@ impl Run {
             let exchange = Exchange::make(connection, tool, arguments, meta.clone()).await;
             let took = begun.0.elapsed();
             self.call_times.add(took, concurrent);
-            self.call_times.note(exchange.operation(), took);
+            if self.adapter.operation(exchange.operation()).is_some() {
+                self.call_times.note(exchange.operation(), took);
+            }
             self.note(&exchange, begun);
             let Some(pause) = exchange.retry_pause() else { return exchange };
             waited = waited.saturating_add(pause);
