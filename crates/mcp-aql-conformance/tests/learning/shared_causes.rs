@@ -198,3 +198,24 @@ async fn calls_that_need_no_operation_are_judged_without_a_list() {
         assert_eq!((check.verdict, check.found), (Verdict::Pass, 0), "{check:#?}");
     }
 }
+
+#[tokio::test]
+async fn labels_that_name_a_tool_as_well_are_labels() {
+    // REQ-MCP-02
+    fn change_labels(request: &Value, response: &mut Value, label: &str) {
+        if request["method"] == "tools/list" {
+            for tool in response["result"]["tools"].as_array_mut().into_iter().flatten() {
+                let text = tool["description"].as_str().unwrap_or_default();
+                tool["description"] = text.replace("Discover required parameters:", label).into();
+            }
+        }
+    }
+    let with_tool = run_check("tools.description_labels", |request, response| {
+        change_labels(request, response, "Discover required parameters with mcp_aql_read:");
+    });
+    assert_eq!(with_tool.await.verdict, Verdict::Pass);
+    let without = run_check("tools.description_labels", |request, response| {
+        change_labels(request, response, "Parameters:");
+    });
+    assert_eq!(without.await.verdict, Verdict::Warn);
+}

@@ -44,6 +44,16 @@ fn labels(mode: Mode) -> &'static [&'static [&'static str]] {
     }
 }
 
+/// The place of a label in a description. Words may stand before its colon, such as the tool to use.
+fn place_of(label: &str, description: &str) -> Option<usize> {
+    let words = label.trim_end_matches(':');
+    let mut places = description.match_indices(words);
+    places.find_map(|(at, _)| {
+        let rest = description.get(at + words.len()..)?;
+        rest.lines().next()?.contains(':').then_some(at)
+    })
+}
+
 /// A text without the parts in braces, which are examples of requests.
 fn without_examples(text: &str) -> String {
     let mut depth = 0_usize;
@@ -132,7 +142,7 @@ pub(super) fn description_labels(run: &Run, cases: &Cases) {
     for tool in &run.adapter.endpoints {
         let places: Vec<_> = labels(run.adapter.mode)
             .iter()
-            .map(|forms| forms.iter().find_map(|label| tool.description.find(label)))
+            .map(|forms| forms.iter().find_map(|label| place_of(label, &tool.description)))
             .collect();
         let holds = places.iter().all(Option::is_some) && places.is_sorted();
         let order = labels(run.adapter.mode).iter().filter_map(|forms| forms.first());
@@ -226,5 +236,22 @@ pub(super) fn empty_families(run: &Run, cases: &Cases) {
                 "write `Supported operations: none.`, so that models do not try to call the tool",
             )
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_may_have_more_words_before_the_colon() {
+        let label = "Discover required parameters:";
+        assert_eq!(place_of(label, "Beds.\n\nDiscover required parameters:\n{}"), Some(7));
+        assert_eq!(
+            place_of(label, "Discover required parameters with the READ tool:\n{}"),
+            Some(0)
+        );
+        assert_eq!(place_of(label, "Discover required parameters.\nExamples:"), None);
+        assert_eq!(place_of(label, "Examples:"), None);
     }
 }
