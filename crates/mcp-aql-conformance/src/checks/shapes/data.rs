@@ -41,8 +41,8 @@ pub(super) fn collection_items(run: &Run, exchange: &Exchange, cases: &Cases) {
     });
 }
 
-/// Whether an operation returns one item of several: it requires an identifier, or other operations are named
-/// after the same resource. `get_capabilities` and `get_build_info` are reports.
+/// Whether an operation returns one item: it requires an identifier, or other operations or a listed type are
+/// named after the same resource. `get_capabilities` and `get_build_info` are reports.
 fn reads_one(run: &Run, operation: &str, thing: &str) -> bool {
     let operations = &run.adapter.operations;
     let is_named_alike = || {
@@ -50,8 +50,10 @@ fn reads_one(run: &Run, operation: &str, thing: &str) -> bool {
         things.filter_map(|it| thing_of(&it.name)).any(|it| it == singular(thing))
     };
     let own = run.adapter.operation(operation);
+    let type_name = singular(thing).replace('_', "");
     own.is_some_and(|it| it.required().any(|parameter| is_identifier(&parameter.name)))
         || is_named_alike()
+        || run.adapter.types.iter().any(|it| it.name.eq_ignore_ascii_case(&type_name))
 }
 
 pub(super) fn single_wrapped(run: &Run, exchange: &Exchange, cases: &Cases) {

@@ -82,6 +82,19 @@ fn listable<'r>(run: &'r Run, tool: &'r Tool) -> impl Iterator<Item = &'r Operat
     operations_of(&run.adapter, tool).filter(|operation| operation.name != "introspect")
 }
 
+/// Whether any operation is known. Otherwise the case is blocked.
+fn knows_operations(run: &Run, cases: &Cases) -> bool {
+    if let Some(gap) = run.adapter.unread() {
+        cases.skip(gap.skip());
+        return false;
+    }
+    let is_known = !run.adapter.operations.is_empty();
+    if !is_known {
+        cases.block("introspection.list_form", "no entry of the list of operations could be read");
+    }
+    is_known
+}
+
 /// The categories with operations that a description of the one tool does not mention. The template has a brief
 /// list for each category; the word may have another form, as in "updating".
 fn unnamed_categories(run: &Run, tool: &Tool) -> Vec<Category> {
@@ -104,8 +117,8 @@ pub(super) fn description_parts(run: &Run, cases: &Cases) {
     let mend = "list the operations as in the template of the protocol: `Supported operations: create_task, \
                 …` for the tool of a family, and a line for each category such as `- Create: create_task` for \
                 the one tool of the single mode";
-    if let Some(gap) = run.adapter.unread() {
-        return cases.skip(gap.skip());
+    if !knows_operations(run, cases) {
+        return;
     }
     for tool in &run.adapter.endpoints {
         if run.adapter.mode == Mode::Single {
@@ -215,8 +228,8 @@ pub(super) fn empty_families(run: &Run, cases: &Cases) {
     let is_unknown = |operation: &Operation| {
         run.adapter.endpoints.iter().all(|tool| tool.name != operation.tool)
     };
-    if let Some(gap) = run.adapter.unread() {
-        return cases.skip(gap.skip());
+    if !knows_operations(run, cases) {
+        return;
     }
     if let Some(operation) = run.adapter.operations.iter().find(|it| is_unknown(it)) {
         return cases.skip_without(format!(
