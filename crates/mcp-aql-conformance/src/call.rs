@@ -77,6 +77,37 @@ fn has_flag(body: Option<&Value>) -> bool {
     body.is_some_and(|body| body.get("success").is_some_and(Value::is_boolean))
 }
 
+/// Whether the data of a success is nothing but the report of an error: an `error` with a `code` such as
+/// NOT_FOUND, or text of MCP that begins with a cross mark or the word "error".
+fn is_error_report(data: &Value) -> bool {
+    let Some(members) = data.as_object() else { return false };
+    const OF_ERRORS: [&str; 6] = ["error", "code", "message", "details", "hint", "suggestion"];
+    let is_code = |text: &str| {
+        !text.is_empty() && text.bytes().all(|it| it.is_ascii_uppercase() || it == b'_')
+    };
+    let has_code = members.get("code").and_then(Value::as_str).is_some_and(is_code);
+    let has_error = members.get("error").is_some_and(|it| it.is_string() || it.is_object());
+    if has_code && has_error && members.keys().all(|name| OF_ERRORS.contains(&name.as_str())) {
+        return true;
+    }
+    let text = data.pointer("/content/0/text").and_then(Value::as_str);
+    let begins = |text: &str| {
+        let text = text.trim_start();
+        let word = text.get(..6).unwrap_or_default();
+        text.starts_with(['\u{274c}', '\u{2716}', '\u{2717}'])
+            || word.eq_ignore_ascii_case("error:")
+    };
+    members.len() == 1 && text.is_some_and(begins)
+}
+
+/// Whether an operation's result is a failure that is reported as a success.
+pub(crate) fn is_hidden_failure(body: &Value) -> bool {
+    is_flagged(body, "success", true) && body.get("data").is_some_and(is_error_report)
+}
+
+const REPORTED_AS_SUCCESS: (&str, &str) =
+    ("shapes.failure", "the call was rejected, but the reply is a success");
+
 /// The check that reports that the error in a received reply cannot be read, and what is wrong with it.
 pub(crate) fn error_obstacle(received: &Value) -> Option<(&'static str, &'static str)> {
     if is_flagged(received, "success", false) {
@@ -84,6 +115,9 @@ pub(crate) fn error_obstacle(received: &Value) -> Option<(&'static str, &'static
         return code
             .is_none_or(str::is_empty)
             .then_some(("errors.form", "the failure has no `error.code`"));
+    }
+    if is_hidden_failure(received) {
+        return Some(REPORTED_AS_SUCCESS);
     }
     if is_flagged(received, "isError", true) && received.get("content").is_some() {
         return Some(("wire.one_text_item", "the failure is not the JSON of an operation result"));
@@ -117,7 +151,7 @@ impl Exchange {
         let answer = connection.request("tools/call", &params).await;
         let arguments = params.get_mut(ARGUMENTS).map(Value::take).unwrap_or_default();
         let exchange = Self { tool: tool.to_owned(), arguments, reply: Reply::from(answer) };
-        if exchange.succeeded() {
+        if exchange.succeeded() && exchange.error_obstacle().is_none() {
             connection.note_call(exchange.operation());
         }
         exchange
@@ -250,5 +284,36 @@ impl From<Answer> for Reply {
             Answer::Error { code, raw, .. } => Self::Protocol { code, raw },
             Answer::NoResponse(lost) => Self::NoResponse(lost),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_failures_that_are_reported_as_successes() {
+        let is_hidden = |data: Value| is_hidden_failure(&json!({ "success": true, "data": data }));
+        for data in [
+            json!({ "error": "Unknown type 'x'", "code": "UNKNOWN_TYPE" }),
+            json!({ "error": {}, "code": "NOT_FOUND", "details": {} }),
+            json!({ "content": [{ "type": "text", "text": "\u{274c} Unknown type 'x'" }] }),
+            json!({ "content": [{ "type": "text", "text": "Error: no such item" }] }),
+        ] {
+            assert!(is_hidden(data.clone()), "{data}");
+        }
+        for data in [
+            json!({ "error": null, "code": "NONE" }),
+            json!({ "error": "the last error", "code": "E_1", "execution_id": "7" }),
+            json!({ "error": "the last error" }),
+            json!({ "content": [{ "type": "text", "text": "Errors are rare" }] }),
+            json!({ "content": [{ "type": "text", "text": "\u{274c} closed" }], "id": 7 }),
+            json!({ "content": "\u{274c}" }),
+            json!([]),
+        ] {
+            assert!(!is_hidden(data.clone()), "{data}");
+        }
+        let failure = json!({ "success": false, "data": { "error": "x", "code": "Y" } });
+        assert!(!is_hidden_failure(&failure));
     }
 }

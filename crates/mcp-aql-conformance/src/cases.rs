@@ -201,6 +201,18 @@ impl Cases {
         }
     }
 
+    /// Adds one failed case with a finding for each of its causes.
+    pub(crate) fn fail_for_causes(&self, findings: impl IntoIterator<Item = Finding>) {
+        let mut findings = findings.into_iter();
+        if let Some(first) = findings.next() {
+            let is_judged = self.judges_forms || call::error_obstacle(&first.received).is_none();
+            self.fail(first);
+            if is_judged {
+                findings.for_each(|finding| self.keep(finding));
+            }
+        }
+    }
+
     /// Counts a passed case if the call succeeded and the condition holds, and adds the finding otherwise. A
     /// call that should have succeeded is a finding whatever the form of its error is.
     pub(crate) fn expect_success(
@@ -222,17 +234,22 @@ impl Cases {
         exchange.error_obstacle().map(|(by, why)| self.block(by, why)).is_none()
     }
 
-    fn add(&self, mut finding: Finding) {
+    fn add(&self, finding: Finding) {
         if let Some(code) =
             call::rate_limit_code(&finding.received).filter(|_| !self.observes_calls)
         {
             return self.skip(Skip::too_fast(code));
         }
+        self.lock().found += 1;
+        self.keep(finding);
+    }
+
+    /// Stores a finding, or merges it with one of the same cause.
+    fn keep(&self, mut finding: Finding) {
         // Mask before cutting: half a secret would not be recognized.
         finding.mask(&self.secrets);
         finding.identify();
         let mut inner = self.lock();
-        inner.found += 1;
         if let Some(first) = inner.findings.iter_mut().find(|it| it.cause == finding.cause) {
             first.absorb(finding);
         } else if inner.findings.len() < MAX_FINDINGS {

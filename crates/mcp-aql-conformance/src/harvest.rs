@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::nouns::thing_of;
+use crate::nouns::{is_identifier, thing_of};
 
 /// The maximum number of kept values per name.
 const MAX_VALUES_PER_NAME: usize = 8;
@@ -30,6 +30,9 @@ pub(crate) fn harvest(operation: &str, data: &Value, found: &mut BTreeMap<String
                         {
                             keep(&format!("{thing}_id"), value, found);
                         }
+                        if is_own(operation, name) {
+                            keep(&own(name), value, found);
+                        }
                     }
                 }
             }
@@ -39,6 +42,18 @@ pub(crate) fn harvest(operation: &str, data: &Value, found: &mut BTreeMap<String
         }
         _ => {}
     }
+}
+
+/// The name under which the values are stored that operations on the resource itself return: `list_beds`
+/// returns names of beds as `bed_name`, while a report may use the same member for something else.
+pub(crate) fn own(name: &str) -> String {
+    format!("own {name}")
+}
+
+/// Whether a member identifies the resource of the operation.
+fn is_own(operation: &str, name: &str) -> bool {
+    let rest = thing_of(operation).and_then(|thing| name.strip_prefix(thing.as_str()));
+    is_identifier(name) && rest.is_some_and(|rest| rest.starts_with('_'))
 }
 
 fn keep(name: &str, value: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
@@ -74,6 +89,17 @@ mod tests {
         assert_eq!(found.get("zone"), Some(&vec![json!("north")]));
         assert_eq!(found.get("kind"), Some(&vec![json!("loam")]));
         assert_eq!(found.get("note"), None);
+    }
+
+    #[test]
+    fn marks_identifiers_that_the_operations_of_their_resource_return() {
+        let mut found = BTreeMap::new();
+        harvest("get_capabilities", &json!({ "bed_name": "water_bed" }), &mut found);
+        let beds = json!({ "items": [{ "bed_name": "north", "bed_size": 7 }] });
+        harvest("list_beds", &beds, &mut found);
+        assert_eq!(found.get(&own("bed_name")), Some(&vec![json!("north")]));
+        assert_eq!(found.get(&own("bed_size")), None);
+        assert_eq!(found.get("bed_name"), Some(&vec![json!("water_bed"), json!("north")]));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value, json};
 
-use crate::adapter::Operation;
+use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::Cases;
 use crate::category::Category;
@@ -30,12 +30,16 @@ impl Run {
         self.find_out_what_is_new().await;
         if most < MIN_ITEMS {
             // Two rounds, because items of the first may be needed for the second.
+            let mut has_new = false;
             for _ in 0..2 {
                 if self.create_items().await == 0 {
                     break;
                 }
+                has_new = true;
             }
-            self.look_around().await;
+            if has_new {
+                self.look_around().await;
+            }
             // Fixtures that the first attempt lacked may exist now.
             self.find_out_what_is_new().await;
         }
@@ -126,7 +130,8 @@ impl Run {
         }
     }
 
-    /// Calls every READ operation without required parameters. Returns the length of the longest list.
+    /// Calls every READ operation whose required parameters have known values. Returns the length of the
+    /// longest list.
     async fn look_around(&self) -> usize {
         let calls =
             self.adapter.reads().filter(|operation| self.forbids(operation).is_none()).filter_map(
@@ -134,8 +139,7 @@ impl Run {
                     let configured = self.settings.file.params.get(&operation.name).cloned();
                     let params = match configured {
                         Some(params) => params,
-                        None if operation.required().next().is_none() => Map::new(),
-                        None => return None,
+                        None => self.with_known_values(operation)?,
                     };
                     Some((operation, params))
                 },
@@ -149,6 +153,19 @@ impl Run {
         let calls: Vec<_> = calls.collect();
         let counts: Vec<_> = stream::iter(calls).buffered(self.at_once()).collect().await;
         counts.into_iter().max().unwrap_or_default()
+    }
+
+    /// The required parameters of an operation if the adapter states a value for each and none identifies an
+    /// item.
+    fn with_known_values(&self, operation: &Operation) -> Option<Map<String, Value>> {
+        let params = self.valid(operation).ok()?;
+        let is_known = |parameter: &Parameter| {
+            let value = params.get(&parameter.name);
+            !is_identifier(&parameter.name)
+                && value
+                    .is_some_and(|value| !values::is_generated(self, operation, parameter, value))
+        };
+        operation.required().all(is_known).then_some(params)
     }
 
     /// Creates items of every resource without known items. Returns their number.

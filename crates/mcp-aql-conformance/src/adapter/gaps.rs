@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::adapter::{Adapter, Operation};
-use crate::cases::Skip;
+use crate::cases::{Cases, Skip};
 use crate::category::Category;
 
 const DETAILS_FORM: &str = "introspection.details_form";
@@ -43,8 +43,17 @@ impl Gap {
     }
 }
 
-/// Checks of tools that need no list of operations.
-const OF_TOOLS: [&str; 6] = [
+/// Checks of tools and of their calls that need no list of operations.
+const OF_TOOLS: [&str; 15] = [
+    "robustness.arguments_not_object",
+    "robustness.cancelled_request",
+    "robustness.invalid_lines",
+    "robustness.request_ids",
+    "robustness.unknown_method",
+    "robustness.unknown_tool",
+    "routing.missing_operation",
+    "routing.operation_not_string",
+    "routing.unknown_operation",
     "tools.unique",
     "tools.crude_complete",
     "tools.introspect_named",
@@ -69,8 +78,8 @@ const APART: [&str; 8] = [
     "wire.",
 ];
 
-/// Areas whose checks are not applicable if no call fails with a certain code.
-const OF_CODES: [&str; 5] = ["confirmation.", "danger.", "errors.", "quotas.", "safety_loop."];
+/// Checks, or areas with a dot, that are not applicable if no call fails with a certain code.
+const OF_CODES: [&str; 3] = ["confirmation.", "danger.as_stated", "quotas.exceeded_form"];
 
 /// Checks that compare something with the list of types.
 const OF_TYPES: [&str; 5] = [
@@ -132,9 +141,49 @@ pub(crate) fn judges_errors(check: &str) -> bool {
     is_among(check, &OF_ERROR_FORMS)
 }
 
+/// Whether the check judges only failures with a readable code.
+pub(crate) fn judges_codes(check: &str) -> bool {
+    is_among(check, &["errors.", "limits.details"])
+}
+
 /// Whether the check is not applicable only if no call failed with a certain code.
 pub(crate) fn needs_codes(check: &str) -> bool {
     is_among(check, &OF_CODES)
+}
+
+/// The reason why members of `_protocol` cannot be judged: the adapter does not state `_protocol` at all.
+const NO_PROTOCOL: (&str, &str) =
+    ("introspection.protocol_form", "the list of operations has no `_protocol`");
+
+/// Checks, or areas with a dot, that are not applicable if `_protocol` has no such member.
+const OF_PROTOCOL: [&str; 9] = [
+    "batch.claimed",
+    "batch.max_operations",
+    "danger.gated",
+    "danger.stated",
+    "introspection.concurrency_value",
+    "introspection.limits_in_range",
+    "introspection.protocol_values",
+    "safety_loop.approval",
+    "sessions.fresh",
+];
+
+/// The reason why a check of members of `_protocol` is blocked instead of not applicable.
+pub(crate) fn doubt_of_protocol(
+    adapter: &Adapter,
+    check: &str,
+) -> Option<(&'static str, &'static str)> {
+    let is_missing = !adapter.protocol().is_object() && OF_PROTOCOL.contains(&check);
+    is_missing.then_some(NO_PROTOCOL)
+}
+
+/// Whether the adapter states `_protocol`. Otherwise the case is blocked: a missing `_protocol` is one finding.
+pub(crate) fn states_protocol(adapter: &Adapter, cases: &Cases) -> bool {
+    let is_stated = adapter.protocol().is_object();
+    if !is_stated {
+        cases.block(NO_PROTOCOL.0, NO_PROTOCOL.1);
+    }
+    is_stated
 }
 
 /// The part of an operation that could not be read and without which it is never called.

@@ -1,5 +1,6 @@
 //! The model of a learned adapter: its tools, operations, parameters and types.
 
+pub(crate) mod examples;
 pub(crate) mod gaps;
 pub(crate) mod naming;
 
@@ -82,6 +83,8 @@ pub(crate) struct Operation {
     pub(crate) reply: Value,
     /// The details with names in `name`, if the reply has them elsewhere.
     renamed: Option<Value>,
+    /// The parameters of the examples.
+    examples: Vec<Map<String, Value>>,
     /// The part that could not be read and without which the operation is never called.
     pub(crate) gap: Option<Gap>,
 }
@@ -114,6 +117,12 @@ impl Operation {
                 .filter_map(Parameter::read)
                 .collect(),
             listed: listed.clone(),
+            examples: details
+                .and_then(|details| details.get("examples")?.as_array())
+                .into_iter()
+                .flatten()
+                .filter_map(examples::params)
+                .collect(),
             renamed,
             gap: None,
             reply,
@@ -137,9 +146,7 @@ impl Operation {
 
     /// The values of a parameter in the examples of the operation.
     pub(crate) fn examples_of<'a>(&'a self, parameter: &'a str) -> impl Iterator<Item = &'a Value> {
-        let examples = self.details().get("examples").and_then(Value::as_array);
-        let requests = examples.into_iter().flatten();
-        requests.filter_map(move |example| example.pointer("/request/params")?.get(parameter))
+        self.examples.iter().filter_map(move |params| params.get(parameter))
     }
 
     /// Whether the operation changes nothing. The category, the permissions, the name and the other details

@@ -94,7 +94,7 @@ fn carrier(
     wants: impl Fn(&Parameter) -> bool,
 ) -> Option<(&Operation, Map<String, Value>, Option<&Parameter>)> {
     let introspect = run.adapter.operation("introspect").into_iter();
-    let valid = run.adapter.reads().chain(introspect).filter_map(|operation| {
+    let valid = run.reads_by_time().into_iter().chain(introspect).filter_map(|operation| {
         let params = match operation.name.as_str() {
             "introspect" => Map::from_iter([("query".to_owned(), json!("operations"))]),
             _ => run.with_missing_ids(operation).ok()?,
@@ -263,6 +263,13 @@ async fn nesting_depth(run: &Run, cases: &Cases) {
     // Two levels less and more, because adapters may count from the MCP request or from `params`.
     within(run, Limit::Depth, tool, nested(least.saturating_sub(2)), cases).await;
     beyond(run, Limit::Depth, tool, (nested(most + 2), false), cases).await;
+}
+
+/// Whether the adapter rejects requests that are nested more deeply than the protocol allows.
+pub(super) async fn enforces_depth(run: &Run) -> bool {
+    let unheard = Cases::default();
+    nesting_depth(run, &unheard).await;
+    unheard.results().found == 0
 }
 
 fn response_size(run: &Run, exchange: &Exchange, cases: &Cases) {

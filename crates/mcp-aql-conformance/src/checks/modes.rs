@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{Check, checks};
+use crate::adapter::gaps::states_protocol;
 use crate::adapter::{Adapter, Operation};
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Mode;
@@ -115,6 +116,9 @@ fn same_operations(whole: &RunResults, _: &Settings, cases: &Cases) {
 fn stated(whole: &RunResults, _: &Settings, cases: &Cases) {
     for surface in &whole.surfaces {
         let adapter = &surface.adapter;
+        if !states_protocol(adapter, cases) {
+            continue;
+        }
         let Some(stated) = adapter.protocol().get("mode") else {
             cases.not_applicable("`_protocol` does not state the mode");
             continue;

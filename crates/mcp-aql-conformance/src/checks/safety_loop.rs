@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Check, checks};
+use crate::adapter::gaps::states_protocol;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::forms::{Form, INSTANT, may, must};
@@ -55,7 +56,7 @@ fn mode(run: &Run) -> Option<&str> {
 }
 
 fn stated(run: &Run, cases: &Cases) {
-    if !has_loop(run, cases) {
+    if !has_loop(run, cases) || !states_protocol(&run.adapter, cases) {
         return;
     }
     cases.expect(mode(run).is_some_and(|mode| MODES.contains(&mode)), || {
@@ -96,8 +97,8 @@ fn step_parameters(run: &Run, cases: &Cases) {
         cases.expect(found.is_some_and(|found| found.required), || {
             Finding::shown(
                 "record_execution_step",
-                step.details().get("parameters").cloned().unwrap_or_default(),
-                format!("a required parameter `{}`", names.first().copied().unwrap_or_default()),
+                step.details_as_sent().get("parameters").cloned().unwrap_or_default(),
+                format!("a required parameter `{}`", names.join("` or `")),
                 "require the agent and its next action before the action",
             )
         });

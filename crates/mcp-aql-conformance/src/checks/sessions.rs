@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Check, checks};
 use crate::adapter::Operation;
+use crate::adapter::gaps::states_protocol;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
@@ -41,6 +42,9 @@ fn id_of(protocol: &Value) -> Option<&str> {
 }
 
 fn own_id(run: &Run, cases: &Cases) {
+    if !states_protocol(&run.adapter, cases) {
+        return;
+    }
     let protocol = run.adapter.protocol();
     cases.expect(id_of(protocol).is_some(), || {
         Finding::shown(

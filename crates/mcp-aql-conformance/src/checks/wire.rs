@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Check, checks};
+use super::{Check, checks, shapes};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding};
 use crate::run::Run;
@@ -80,7 +80,7 @@ fn answers(run: &Run, exchange: &Exchange, cases: &Cases) {
     cases.expect(exchange.no_response().is_none() || exchange.was_too_long(), || {
         Finding::of(
             exchange,
-            exchange.operation(),
+            shapes::subject(exchange),
             format!("a reply within {} ms", run.settings.limits.request.as_millis()),
             "reply to every request; if the operation may take that long, increase the run's \
              `request_seconds`",
@@ -158,7 +158,7 @@ fn one_text_item(_: &Run, exchange: &Exchange, cases: &Cases) {
         received: raw.clone(),
         ..Finding::of(
             exchange,
-            exchange.operation(),
+            shapes::subject(exchange),
             "`content` with one item of type text, whose text is a JSON object",
             "serialize the operation's result into the text of a single content item",
         )
@@ -173,7 +173,7 @@ fn protocol_errors(run: &Run, exchange: &Exchange, cases: &Cases) {
     cases.expect(!matches!(exchange.reply, Reply::Protocol { .. }), || {
         Finding::of(
             exchange,
-            exchange.operation(),
+            shapes::subject(exchange),
             "a result whose text is {\"success\": false, \"error\": …}, not a JSON-RPC error",
             "return a failure if an operation fails; JSON-RPC errors are for requests that are not calls",
         )
@@ -197,8 +197,8 @@ fn is_error(_: &Run, exchange: &Exchange, cases: &Cases) {
         received: raw.clone(),
         ..Finding::of(
             exchange,
-            exchange.operation(),
-            format!("`isError` {should} with {}", exchange.summary()),
+            shapes::subject(exchange),
+            format!("`isError` {should} with {}", exchange.code().unwrap_or("a success")),
             "set `isError` for internal failures only, which the model cannot correct",
         )
     });

@@ -26,6 +26,11 @@ pub(super) fn fingerprint(finding: &Finding) -> String {
     if let Some(code) = finding.received.pointer("/error/code") {
         key.push_str(&format!("\n{code}"));
     }
+    shared(&key)
+}
+
+/// The short text for a cause that this text identifies.
+pub(super) fn shared(key: &str) -> String {
     format!("{:016x}", fnv(key.as_bytes()))
 }
 
@@ -44,9 +49,14 @@ fn terms(finding: &Finding) -> BTreeSet<String> {
     terms
 }
 
-/// The words of a text: sequences of letters, digits and underscores.
+/// Whether a character is part of a word: a name in snake case, camel case or kebab case is one word.
+fn is_of_word(each: char) -> bool {
+    each.is_alphanumeric() || each == '_' || each == '-'
+}
+
+/// The words of a text.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|each: char| !each.is_alphanumeric() && each != '_').filter(|word| !word.is_empty())
+    text.split(|each: char| !is_of_word(each)).filter(|word| !word.is_empty())
 }
 
 /// Removes from a message what depends on the case: numbers, quoted values, and the words of the subject. Plain
@@ -60,7 +70,7 @@ fn skeleton(message: &str, terms: &BTreeSet<String>) -> String {
             '{' | '[' => nested_length(rest),
             '"' => quoted_length(rest),
             _ if first.is_alphanumeric() || first == '_' => {
-                let end = rest.find(|each: char| !each.is_alphanumeric() && each != '_');
+                let end = rest.find(|each: char| !is_of_word(each));
                 let (word, _) = rest.split_at(end.unwrap_or(rest.len()));
                 let is_subject = terms.contains(word) && (is_code || word.contains('_'));
                 match is_subject || word.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -141,6 +151,9 @@ mod tests {
         assert_eq!(in_list("get_bed"), in_list("water_bed"));
         assert_eq!(of("tool `a_b`", "missing: [\"x\", \"[\"]"), of("tool `c`", "missing: []"));
         assert_eq!(of("a", "the same as {\"a\":{\"b\":\"}\"}}"), of("a", "the same as {}"));
+        // A name in kebab case is one word.
+        let moved = "move it into `error.details`";
+        assert_eq!(of("get-bed-details", moved), of("water_bed", moved));
         assert_eq!(of("a", "at most 20 items"), of("a", "at most 7 items"));
         assert_ne!(of("a", "a failure"), of("a", "a success"));
         assert_ne!(of("a", "`/error` is missing"), of("a", "`/data` is missing"));

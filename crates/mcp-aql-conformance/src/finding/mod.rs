@@ -144,9 +144,18 @@ impl Finding {
         }
     }
 
-    /// Determines the cause.
+    /// Sets a cause that findings of several checks share. The text identifies it.
+    #[must_use]
+    pub(crate) fn caused_by(mut self, shared: &str) -> Self {
+        self.cause = cause::shared(shared);
+        self
+    }
+
+    /// Determines the cause, unless the finding shares one with findings of other checks.
     pub(crate) fn identify(&mut self) {
-        self.cause = cause::fingerprint(self);
+        if self.cause.is_empty() {
+            self.cause = cause::fingerprint(self);
+        }
     }
 
     /// Cuts all texts and values to what is reported.

@@ -4,6 +4,7 @@
 mod introspection;
 #[cfg(test)]
 mod schema;
+mod shared;
 
 use std::fmt;
 
@@ -145,20 +146,28 @@ impl Form {
         self.faults(value).is_empty()
     }
 
-    /// Counts a passed case if the value has this form, and adds a finding otherwise.
+    /// Counts a passed case if the value has this form, and adds a finding for each cause of faults otherwise.
     pub(crate) fn check(
         &self,
         value: &Value,
         cases: &Cases,
-        finding: impl FnOnce(String) -> Finding,
+        finding: impl Fn(String) -> Finding,
     ) -> bool {
         let faults = self.faults(value);
-        cases.expect(faults.is_empty(), || {
+        if faults.is_empty() {
+            cases.pass();
+            return true;
+        }
+        cases.fail_for_causes(shared::by_cause(faults).into_iter().map(|(cause, faults)| {
             let differences = faults.iter().take(MAX_FAULTS).map(|fault| fault.difference(value));
             let description = describe_faults(&faults);
-            let finding = finding(description.clone());
-            finding.with_differences(value, differences.collect(), &description)
-        })
+            let mut finding = finding(description.clone());
+            finding = finding.with_differences(value, differences.collect(), &description);
+            let Some(cause) = cause else { return finding };
+            finding.fix = cause.fix().unwrap_or(finding.fix);
+            finding.caused_by(&cause.key())
+        }));
+        false
     }
 
     fn look(&self, value: &Value, path: &str, faults: &mut Vec<Fault>) {

@@ -37,6 +37,7 @@ impl Report {
         for check in self.categories.iter_mut().flat_map(|category| &mut category.checks) {
             let findings = std::mem::take(&mut check.findings).into_iter().map(|mut finding| {
                 upgrade_expected(&mut finding);
+                finding.cause.clear();
                 finding.identify();
                 finding.abridge();
                 finding

@@ -2,6 +2,7 @@
 //! which it creates them.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,14 @@ pub(super) struct CallTimes {
     calls: AtomicU64,
     /// The time of all calls, divided by the number of concurrent ones, in microseconds.
     micros: AtomicU64,
+    /// Whether the first call of each operation took longer than `SLOW_CALL`. Later calls also take long if
+    /// many of them run at once, and would make the choice of operations depend on the load.
+    slow: Mutex<BTreeMap<String, bool>>,
 }
+
+/// The time of a call above which its operation is not used where any other one is suitable, because it waits
+/// for another server.
+const SLOW_CALL: Duration = Duration::from_secs(2);
 
 impl CallTimes {
     /// Adds a call that took this time beside others.
@@ -35,6 +43,16 @@ impl CallTimes {
         let micros = took.as_micros() / concurrent.max(1) as u128;
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.micros.fetch_add(u64::try_from(micros).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Notes the operation of a call that took this time.
+    pub(super) fn note(&self, operation: &str, took: Duration) {
+        lock(&self.slow).entry(operation.to_owned()).or_insert(took > SLOW_CALL);
+    }
+
+    /// Whether the first call of an operation took long.
+    fn is_slow(&self, operation: &str) -> bool {
+        lock(&self.slow).get(operation).copied().unwrap_or(false)
     }
 
     /// The mean time for one of many concurrent calls.
@@ -181,6 +199,13 @@ impl Run {
         Err(self.out_of_time())
     }
 
+    /// The exercised READ operations except `introspect`, first those that answer fast.
+    pub(crate) fn reads_by_time(&self) -> Vec<&Operation> {
+        let mut reads: Vec<_> = self.adapter.reads().collect();
+        reads.sort_by_key(|operation| self.call_times.is_slow(&operation.name));
+        reads
+    }
+
     /// The estimated time to remove the run's items.
     pub(crate) fn removal_time(&self) -> Duration {
         let items = u32::try_from(self.resources().left_count()).unwrap_or(u32::MAX);
@@ -206,5 +231,21 @@ impl Run {
     pub(crate) fn deadline(&self) -> Instant {
         let end = self.end();
         end.checked_sub(self.removal_time()).unwrap_or(end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_call_decides_whether_an_operation_is_slow() {
+        let times = CallTimes::default();
+        times.note("browse_beds", Duration::from_secs(7));
+        times.note("browse_beds", Duration::from_millis(20));
+        times.note("list_beds", Duration::from_millis(20));
+        times.note("list_beds", Duration::from_secs(7));
+        let is_slow = ["browse_beds", "list_beds", "get_bed"].map(|name| times.is_slow(name));
+        assert_eq!(is_slow, [true, false, false]);
     }
 }

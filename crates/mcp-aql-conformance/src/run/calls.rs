@@ -253,7 +253,11 @@ impl Run {
             let concurrent = self.at_once().saturating_sub(self.room.available_permits());
             let exchange = Exchange::make(connection, tool, arguments, meta.clone()).await;
             expected.arrived();
-            self.call_times.add(begun.0.elapsed(), concurrent);
+            let took = begun.0.elapsed();
+            self.call_times.add(took, concurrent);
+            if self.adapter.operation(exchange.operation()).is_some() {
+                self.call_times.note(exchange.operation(), took);
+            }
             self.note(&exchange, begun);
             let Some(limit) = RateLimit::of(&exchange) else {
                 self.pacer.accept();

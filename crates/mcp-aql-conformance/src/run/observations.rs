@@ -94,12 +94,13 @@ impl Run {
         lock(&self.let_run).contains(operation)
     }
 
-    /// Values of this name in results: first those of the run's items, without items that checks have
-    /// reserved.
+    /// Values of this name in results, without items that checks have reserved: first those of the run's
+    /// items, then those that the operations of their resource returned.
     pub(crate) fn harvested(&self, name: &str) -> Vec<Value> {
         let mut values = self.resources.shared(name);
         let harvest = lock(&self.harvest);
-        for value in harvest.get(name).into_iter().flatten() {
+        let own = harvest.get(&harvest::own(name));
+        for value in own.into_iter().chain(harvest.get(name)).flatten() {
             if !values.contains(value) && !self.resources.is_kept(name, value) {
                 values.push(value.clone());
             }

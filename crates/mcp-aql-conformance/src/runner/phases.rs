@@ -173,10 +173,15 @@ fn block(run: &Run, check: &Check, cases: &Cases) {
     if let Some(gap) = run.adapter.doubt(check.id) {
         cases.block_not_applicable(gap.by, &gap.why);
     }
-    if gaps::needs_codes(check.id)
-        && let Some((by, why)) = run.unread_error()
-    {
+    if let Some((by, why)) = gaps::doubt_of_protocol(&run.adapter, check.id) {
         cases.block_not_applicable(by, why);
+    }
+    if let Some((by, why)) = run.unread_error() {
+        if gaps::needs_codes(check.id) {
+            cases.block_not_applicable(by, why);
+        } else if gaps::judges_codes(check.id) && cases.is_empty() {
+            cases.block(by, why);
+        }
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct MessageStatistics {
     pub(crate) leaks: Samples,
 }
 
-/// A counter with its first samples.
+/// A counter with its first different samples.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Samples {
     pub(crate) count: usize,
@@ -55,7 +55,10 @@ impl Samples {
     pub(crate) fn add(&mut self, sample: &str) {
         self.count += 1;
         if self.first.len() < MAX_SAMPLES {
-            self.first.push(sample.chars().take(MAX_SAMPLE_CHARS).collect());
+            let sample = sample.chars().take(MAX_SAMPLE_CHARS).collect();
+            if !self.first.contains(&sample) {
+                self.first.push(sample);
+            }
         }
     }
 }

@@ -56,6 +56,11 @@ fn aggregate(expression: Value) -> Value {
     json!({ LABEL: expression })
 }
 
+/// Whether a success has no summaries at all: the operation ignores `aggregate`, or expects it in another form.
+fn lacks_summary(exchange: &Exchange) -> bool {
+    exchange.data().is_some_and(|data| data.get("aggregations").is_none())
+}
+
 /// The summary under the runner's label.
 fn summary(exchange: &Exchange) -> Option<&Value> {
     exchange.data()?.get("aggregations")?.get(LABEL)

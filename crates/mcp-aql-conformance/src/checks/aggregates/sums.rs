@@ -31,6 +31,15 @@ pub(super) async fn count(run: &Run, cases: &Cases) {
         let Some(items) = all(run, operation, cases).await else { return };
         let asked = ask(run, operation, json!({ "count": true }), cases).await;
         let Some(exchange) = asked else { return };
+        if super::lacks_summary(&exchange) {
+            return cases.fail(Finding::of(
+                &exchange,
+                about(operation, "count"),
+                format!("`data.aggregations` with the summary `{LABEL}`"),
+                "accept `aggregate` as an object that maps labels to expressions, such as \
+                 {\"total\": {\"count\": true}}, and return the summaries under these labels",
+            ));
+        }
         let is_right = summary(&exchange).and_then(Value::as_u64) == Some(items.len() as u64);
         cases.expect(is_right, || {
             Finding::of(

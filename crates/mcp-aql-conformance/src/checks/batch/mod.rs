@@ -84,7 +84,7 @@ fn item(operation: &str, params: Map<String, Value>) -> Value {
 fn reading(run: &Run, cases: &Cases) -> Option<(String, Vec<Value>)> {
     let mut found: Option<(String, Vec<Value>)> = None;
     // Operations without required parameters come first because they always succeed.
-    let mut reads: Vec<_> = run.adapter.reads().collect();
+    let mut reads = run.reads_by_time();
     reads.sort_by_key(|operation| operation.required().count());
     for operation in reads {
         if run.forbids(operation).is_some() {

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{count, item, reading, results, send, succeeded, supported};
 use crate::cases::{Cases, Finding};
+use crate::forms::{Form, Member, may, must};
 use crate::run::Run;
 
 pub(super) async fn claimed(run: &Run, cases: &Cases) {
@@ -50,32 +51,36 @@ pub(super) async fn offered(run: &Run, cases: &Cases) {
     });
 }
 
+/// The reply to a batch.
+const BATCH: Form = Form::Object(&[
+    must("success", Form::Just(true)),
+    must("data", Form::Null),
+    must("results", Form::List(&Form::Any)),
+    must("summary", Form::Any),
+    may("warnings", Form::Any),
+    may("_meta", Form::Any),
+]);
+
 pub(super) async fn form(run: &Run, cases: &Cases) {
     let Some((tool, items)) = supported(run, cases).await else { return };
     let total = items.len() as u64;
     let Some(exchange) = send(run, &tool, items, cases).await else { return };
-    let known = ["success", "data", "results", "summary", "warnings", "_meta"];
-    let holds = exchange.body().and_then(Value::as_object).is_some_and(|body| {
-        body.get("success") == Some(&Value::Bool(true))
-            && body.get("data") == Some(&Value::Null)
-            && body.get("results").is_some_and(Value::is_array)
-            && body.keys().all(|name| known.contains(&name.as_str()))
-    });
+    let expected = format!(
+        "{{\"success\": true, \"data\": null, \"results\": […], \"summary\": {{\"total\": {total}, \
+         \"succeeded\": …, \"failed\": …}}}}"
+    );
+    let finding = |expected: String| {
+        Finding::of(&exchange, &tool, expected, "return these members and no others")
+    };
+    let body = exchange.body().unwrap_or(&Value::Null);
+    if !BATCH.check(body, cases, |reported| finding(format!("{expected} ({reported})"))) {
+        return;
+    }
     let adds_up = count(&exchange, "total") == Some(total)
         && count(&exchange, "succeeded")
             .zip(count(&exchange, "failed"))
             .is_some_and(|(succeeded, failed)| succeeded + failed == total);
-    cases.expect(holds && adds_up, || {
-        Finding::of(
-            &exchange,
-            &tool,
-            format!(
-                "{{\"success\": true, \"data\": null, \"results\": […], \"summary\": {{\"total\": \
-                 {total}, \"succeeded\": …, \"failed\": …}}}}"
-            ),
-            "return these members and no others",
-        )
-    });
+    cases.expect(adds_up, || finding(expected));
 }
 
 pub(super) async fn order(run: &Run, cases: &Cases) {
@@ -98,36 +103,37 @@ pub(super) async fn order(run: &Run, cases: &Cases) {
     });
 }
 
+/// The result of an item of a batch, without warnings and metadata. The check `errors.form` judges its error.
+const SUCCESS: Form = Form::Object(&[must("success", Form::Just(true)), must("data", Form::Any)]);
+const FAILURE: Form = Form::Object(&[must("success", Form::Just(false)), must("error", Form::Any)]);
+
+/// An item of the results with a result of this form.
+const fn item_with(result: Form) -> [Member; 4] {
+    [
+        must("index", Form::Whole(0)),
+        must("operation", Form::Any),
+        must("result", result),
+        may("status", Form::Any),
+    ]
+}
+
+const SUCCEEDED: Form = Form::Object(&item_with(SUCCESS));
+const FAILED: Form = Form::Object(&item_with(FAILURE));
+
 pub(super) async fn inner_form(run: &Run, cases: &Cases) {
     let Some((tool, mut items)) = supported(run, cases).await else { return };
     items.push(item(&run.absent_operation(), Map::new()));
     let Some(exchange) = send(run, &tool, items, cases).await else { return };
     for result in results(&exchange) {
-        let known = ["index", "operation", "result", "status"];
-        let has_form = result
-            .as_object()
-            .is_some_and(|result| result.keys().all(|name| known.contains(&name.as_str())));
-        let inner = result.get("result").and_then(Value::as_object);
-        let has = |name: &str| inner.is_some_and(|inner| inner.contains_key(name));
-        let is_whole = match succeeded(result) {
-            Some(true) => has("data") && !has("error"),
-            Some(false) => {
-                let is_text = |name: &str| {
-                    inner
-                        .and_then(|inner| inner.get("error")?.get(name))
-                        .is_some_and(Value::is_string)
-                };
-                !has("data") && is_text("code") && is_text("message")
-            }
-            None => false,
-        };
-        let is_bare = !["warnings", "_meta", "confirmation"].into_iter().any(has);
-        cases.expect(has_form && is_whole && is_bare, || {
+        let form = if succeeded(result) == Some(false) { FAILED } else { SUCCEEDED };
+        form.check(result, cases, |reported| {
             Finding::of(
                 &exchange,
                 format!("{tool}: {}", result.get("index").unwrap_or(&Value::Null)),
-                "`index`, `operation`, and a `result` with `success` and `data` or `error`, without \
-                 `warnings`, `_meta` or `confirmation`",
+                format!(
+                    "`index`, `operation`, and a `result` with `success` and `data` or `error`, without \
+                     `warnings`, `_meta` or `confirmation` ({reported})"
+                ),
                 "put the plain result of each operation into `result`, and its warnings into the batch's",
             )
         });

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Check, checks};
 use crate::cases::Cases;
-use crate::checks::calls::{expect_refused, having};
+use crate::checks::calls::{expect_refused, having, refused_with};
 use crate::run::{Run, do_all};
 
 pub(super) const CHECKS: &[Check] = checks![
@@ -75,6 +75,19 @@ async fn styles_mixed(run: &Run, cases: &Cases) {
         let documented = NUMBERED.iter().find(|name| operation.parameter(name).is_some());
         let numbered = documented.copied().unwrap_or("page");
         let more = [("first", json!(1)), (numbered, json!(1))];
+        if operation.parameter("first").is_none() {
+            // Without cursors, `first` is an unknown name.
+            let Some(exchange) = refused_with(run, operation, more.clone(), cases).await else {
+                return;
+            };
+            if exchange.succeeded() {
+                let why = format!("`{}` does not document `first` and ignores it", operation.name);
+                cases.block("parameters.undocumented", why);
+            } else {
+                cases.pass();
+            }
+            return;
+        }
         let finding = (
             &operation.name,
             format!("a VALIDATION failure: `first` and `{numbered}` exclude each other"),

@@ -144,7 +144,20 @@ async fn search(
     let mut params = params.clone();
     params.insert("query".to_owned(), text.into());
     let items = pages::all(run, operation, params, cases).await?;
-    Some(items.iter().map(Value::to_string).collect())
+    Some(items.iter().map(identity).collect())
+}
+
+/// What identifies an item, as text: its identifiers and its name, or all of it. Other members may depend on
+/// the search, such as the places of the matches.
+fn identity(item: &Value) -> String {
+    let of_item = |name: &str| is_identifier(name) || ["name", "type"].contains(&name);
+    let members = item.as_object().into_iter().flatten();
+    let own: Map<_, _> = members
+        .filter(|(name, value)| of_item(name) && !value.is_object() && !value.is_array())
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let is_identified = own.keys().any(|name| name != "type");
+    if is_identified { Value::Object(own).to_string() } else { item.to_string() }
 }
 
 pub(super) fn search_query(run: &Run, cases: &Cases) {
@@ -200,5 +213,24 @@ pub(super) fn query_shape(run: &Run, cases: &Cases) {
                 "declare a type for the query, and describe what it can express",
             )
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_identified_without_the_places_of_matches() {
+        let found =
+            |places: Value| json!({ "bed_name": "north", "type": "bed", "found_in": places });
+        assert_eq!(identity(&found(json!(["name"]))), identity(&found(json!(["note", "name"]))));
+        assert_ne!(identity(&found(json!([]))), identity(&json!({ "bed_name": "south" })));
+        // Without an identifier, items are compared as a whole.
+        assert_ne!(identity(&json!({ "note": "a" })), identity(&json!({ "note": "b" })));
+        assert_ne!(
+            identity(&json!({ "type": "a", "n": 1 })),
+            identity(&json!({ "type": "a", "n": 2 }))
+        );
     }
 }

@@ -16,9 +16,11 @@ use crate::shape::Shape;
 pub(super) fn no_internals(run: &Run, cases: &Cases) {
     let (leaks, paths) = (run.seen().leaks, run.paths());
     cases.expect(leaks.count + paths.count == 0, || {
+        let mut samples = [leaks.first, paths.first].concat();
+        samples.sort();
         Finding::shown(
             "messages of errors",
-            [leaks.first, paths.first].concat(),
+            samples,
             "messages without class names, file paths or stack traces",
             "return INTERNAL_ERROR with a general message, and write the details to the log",
         )
@@ -53,7 +55,9 @@ fn without_descriptions(run: &Run, operation: &str, message: &str) -> String {
 
 pub(super) fn official_patterns(run: &Run, exchange: &Exchange, cases: &Cases) {
     for (operation, error) in errors(exchange) {
-        let message = without_descriptions(run, operation, text(error, "message"));
+        // The check `errors.form` reports an error that is a text.
+        let message = error.as_str().unwrap_or_else(|| text(error, "message"));
+        let message = without_descriptions(run, operation, message);
         let is_hit = OFFICIAL.as_ref().is_some_and(|official| official.is_match(&message));
         cases.expect(!is_hit, || {
             Finding::of(

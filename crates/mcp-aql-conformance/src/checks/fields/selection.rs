@@ -141,7 +141,7 @@ pub(super) async fn default_preset(run: &Run, cases: &Cases) {
             Finding::of(
                 &plain,
                 about(operation),
-                format!("the fields of `{preset}`: {}", listed(of(&expected))),
+                format!("the fields of \"{preset}\": {}", listed(of(&expected))),
                 "default to `full` for one item, `standard` for a list and `minimal` for a search",
             )
         });

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use crate::adapter::gaps::states_protocol;
 use crate::adapter::{Operation, Parameter};
 use crate::cases::{Cases, Finding};
 use crate::run::Run;
 use crate::shape::Shape;
-use crate::wording;
 
 /// The types of JSON, which need not be listed.
 const PLAIN: [&str; 8] =
@@ -71,10 +71,8 @@ pub(super) fn types_resolve(run: &Run, cases: &Cases) {
             Finding::shown(
                 subject,
                 text,
-                format!(
-                    "only types that `introspect` lists with query=types, not {}",
-                    wording::listed(&unknown)
-                ),
+                // In quotes, so that all missing types are one cause.
+                format!("only types in the list of types, not \"{}\"", unknown.join("\", \"")),
                 "list the type, or use the name that the list has",
             )
         });
@@ -137,7 +135,7 @@ pub(super) fn examples(run: &Run, cases: &Cases) {
         cases.expect(shown(operation).next().is_some(), || {
             Finding::shown(
                 &operation.name,
-                operation.details().clone(),
+                operation.details_as_sent().clone(),
                 "at least one entry in `examples`",
                 "show at least one complete request",
             )
@@ -158,6 +156,10 @@ pub(super) fn examples(run: &Run, cases: &Cases) {
 pub(super) fn examples_fit(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
         for example in shown(operation) {
+            if !example.is_object() {
+                cases.block("introspection.details_form", "an example is not an object");
+                continue;
+            }
             let Some(request) = example.get("request").and_then(Value::as_object) else { continue };
             let reported = unfit(run, operation, request);
             cases.expect(reported.is_none(), || {
@@ -268,6 +270,9 @@ pub(super) fn defaults_fit(run: &Run, cases: &Cases) {
 }
 
 pub(super) fn limits_stated(run: &Run, cases: &Cases) {
+    if !states_protocol(&run.adapter, cases) {
+        return;
+    }
     for (name, ..) in LIMITS {
         let limits = run.adapter.protocol().get("limits").unwrap_or(&Value::Null);
         cases.expect(limits.get(name).is_some(), || {
@@ -300,6 +305,9 @@ pub(super) fn limits_in_range(run: &Run, cases: &Cases) {
 }
 
 pub(super) fn concurrency_stated(run: &Run, cases: &Cases) {
+    if !states_protocol(&run.adapter, cases) {
+        return;
+    }
     let stated = run.adapter.protocol().get("concurrency");
     cases.expect(stated.is_some(), || {
         Finding::shown(

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::adapter::Operation;
+use crate::adapter::gaps::states_protocol;
 use crate::cases::{Cases, Finding};
 use crate::forms::{self, Form, is_snake_case};
 use crate::run::Run;
@@ -129,6 +130,9 @@ pub(super) fn protocol_words(run: &Run, cases: &Cases) {
 }
 
 pub(super) fn protocol_stated(run: &Run, cases: &Cases) {
+    if !states_protocol(&run.adapter, cases) {
+        return;
+    }
     for (name, _) in WORDS {
         let stated = run.adapter.protocol().get(name);
         cases.expect(stated.is_some(), || {

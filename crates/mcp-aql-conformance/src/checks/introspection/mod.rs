@@ -9,7 +9,7 @@ mod unlisted;
 use super::{Check, checks};
 
 pub(super) const CHECKS: &[Check] = checks![
-    Must 1 "introspection.list_form" => Learned(forms::list_form), ["REQ-INT-02", "REQ-INT-03"],
+    Must 1 "introspection.list_form" => Learned(forms::list_form), ["REQ-INT-01", "REQ-INT-02", "REQ-INT-03"],
         "The list of operations has an entry with exactly four members for each operation";
     Must 1 "introspection.list_complete" => Reads(unlisted::list_complete),
         ["REQ-INT-02", "REQ-INT-24"],

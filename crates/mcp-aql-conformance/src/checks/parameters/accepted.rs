@@ -266,7 +266,9 @@ pub(super) fn shared_agree(run: &Run, cases: &Cases) {
             let is_own = |kind: &str| kind.starts_with(|first: char| first.is_ascii_uppercase());
             let are_own =
                 PER_RESOURCE.contains(&name) && is_own(&parameter.kind) && is_own(&model.kind);
-            (parameter.kind != model.kind && !are_own) || differ
+            let is_open = |kind: &str| ["", "any", "unknown"].contains(&kind);
+            let are_stated = !is_open(&parameter.kind) && !is_open(&model.kind);
+            (parameter.kind != model.kind && are_stated && !are_own) || differ
         });
         cases.expect(other.is_none(), || {
             let (second, parameter) = other.copied().unwrap_or((first, model));
@@ -275,7 +277,13 @@ pub(super) fn shared_agree(run: &Run, cases: &Cases) {
             Finding::shown(
                 format!("{name} of {} and {}", first.name, second.name),
                 Value::Object(shown),
-                format!("the same type and default as in `{}`: {}", first.name, model.kind),
+                match model.member("default") {
+                    Some(default) => format!(
+                        "the same type and default as in `{}`: {}, {default}",
+                        first.name, model.kind
+                    ),
+                    None => format!("the same type as in `{}`: {}", first.name, model.kind),
+                },
                 "give parameters of one name one meaning, or rename one",
             )
         });

@@ -1,6 +1,6 @@
 //! Checks of unknown parameter names.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{all, is_harmless, refused, subject, with};
 use crate::adapter::Operation;
@@ -119,6 +119,22 @@ pub(super) async fn reserved_prefix(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
+/// Whether the operation ignores a name that nobody documents. Then it ignores every unknown name, which is the
+/// finding of `parameters.unknown_nested`.
+async fn ignores_unknown(run: &Run, operation: &Operation, params: &Map<String, Value>) -> bool {
+    let unheard = Cases::default();
+    let mut params = params.clone();
+    params.insert(run.absent_parameter(operation), json!(1));
+    let sent = arguments(&operation.name, params);
+    let control = refused(run, operation, sent, &unheard).await;
+    control.is_some_and(|control| control.succeeded())
+}
+
+/// Blocks a case of an operation that ignores unknown names.
+fn block(cases: &Cases) {
+    cases.block("parameters.unknown_nested", "the operation ignores every unknown name");
+}
+
 pub(super) async fn undocumented(run: &Run, cases: &Cases) {
     let jobs = all(run, cases).into_iter().map(|(operation, params)| async move {
         let names: Vec<_> = STANDARD_PARAMETERS
@@ -130,6 +146,9 @@ pub(super) async fn undocumented(run: &Run, cases: &Cases) {
         all.extend(names.iter().map(|name| ((*name).to_owned(), plausible(name))));
         let sent = arguments(&operation.name, all);
         let Some(exchange) = refused(run, operation, sent, cases).await else { return };
+        if exchange.succeeded() && ignores_unknown(run, operation, &params).await {
+            return block(cases);
+        }
         // One call tests all names if the reply names all; otherwise each name needs its own call.
         for name in names {
             if tells_unknown(&exchange, &[name]) {
@@ -187,8 +206,9 @@ pub(super) async fn camel_case(run: &Run, cases: &Cases) {
                 params.remove(&parameter.name);
                 params
             };
+            let bare = params.clone();
             params.insert(camel, wrong.value);
-            calls.push((operation, parameter, params, is_named));
+            calls.push((operation, parameter, (params, bare), is_named));
         }
     }
     let has_any = |operation: &Operation| {
@@ -201,15 +221,19 @@ pub(super) async fn camel_case(run: &Run, cases: &Cases) {
     if !run.adapter.operations.iter().any(has_any) {
         cases.not_applicable("no optional parameter has a name of several words");
     }
-    let jobs = calls.into_iter().map(|(operation, parameter, params, is_named)| async move {
-        let sent = arguments(&operation.name, params);
-        let Some(exchange) = refused(run, operation, sent, cases).await else { return };
-        let is_refused = exchange.code().is_some_and(|code| code.starts_with("VALIDATION_"));
-        if is_named && !is_refused {
-            // The operation may have used the other spelling first.
-            return cases.skip(Skip::Unsafe(operation.name.clone()));
-        }
-        cases.expect(is_refused, || {
+    let jobs =
+        calls.into_iter().map(|(operation, parameter, (params, bare), is_named)| async move {
+            let sent = arguments(&operation.name, params);
+            let Some(exchange) = refused(run, operation, sent, cases).await else { return };
+            let is_refused = exchange.code().is_some_and(|code| code.starts_with("VALIDATION_"));
+            if is_named && !is_refused {
+                // The operation may have used the other spelling first.
+                return cases.skip(Skip::Unsafe(operation.name.clone()));
+            }
+            if exchange.succeeded() && ignores_unknown(run, operation, &bare).await {
+                return block(cases);
+            }
+            cases.expect(is_refused, || {
             Finding::of(
                 &exchange,
                 subject(operation, parameter),
@@ -217,7 +241,7 @@ pub(super) async fn camel_case(run: &Run, cases: &Cases) {
                 "reject the spelling like any unknown name, or treat it like the snake_case name",
             )
         });
-    });
+        });
     do_all(jobs).await;
 }
 

@@ -6,7 +6,7 @@ use super::{all, is_unread_failure, refused, refuses, subject, unfit};
 use crate::adapter::{Operation, Parameter};
 use crate::cases::{Cases, Finding, Skip};
 use crate::checks::calls::valid;
-use crate::run::{Run, do_all};
+use crate::run::{Run, arguments, do_all};
 use crate::shape::{Fault, Shape};
 use crate::values;
 
@@ -81,14 +81,36 @@ fn flat(operation: &str, params: Map<String, Value>) -> Map<String, Value> {
 
 const TYPES: [&str; 2] = ["VALIDATION_INVALID_TYPE", "VALIDATION_INVALID_VALUE"];
 
+/// Whether the operation rejects the wrong value in `params`. Otherwise the place of a wrong value cannot be
+/// seen from the reply, and the case is blocked.
+async fn rejects_nested(
+    run: &Run,
+    operation: &Operation,
+    params: Map<String, Value>,
+    parameter: &Parameter,
+    cases: &Cases,
+) -> bool {
+    let sent = arguments(&operation.name, params);
+    let Some(control) = refused(run, operation, sent, cases).await else { return false };
+    let is_rejected = refuses(&control, &TYPES, &parameter.name);
+    if !is_rejected {
+        cases.block("parameters.wrong_type", "a value of a wrong type was not rejected");
+    }
+    is_rejected
+}
+
 pub(super) async fn top_level(run: &Run, cases: &Cases) {
     let jobs = all(run, cases).into_iter().map(|(operation, params)| async move {
         let Some((parameter, value)) = marked(run, operation) else { return };
         let mut params = params;
         params.insert(parameter.name.clone(), value);
-        let arguments = Value::Object(flat(&operation.name, params));
-        let Some(exchange) = refused(run, operation, arguments, cases).await else { return };
-        cases.expect(refuses(&exchange, &TYPES, &parameter.name), || {
+        let sent = Value::Object(flat(&operation.name, params.clone()));
+        let Some(exchange) = refused(run, operation, sent, cases).await else { return };
+        let is_refused = refuses(&exchange, &TYPES, &parameter.name);
+        if !is_refused && !rejects_nested(run, operation, params, parameter, cases).await {
+            return;
+        }
+        cases.expect(is_refused, || {
             Finding::of(
                 &exchange,
                 subject(operation, parameter),
@@ -117,9 +139,13 @@ pub(super) async fn nested_wins(run: &Run, cases: &Cases) {
         inside.insert(parameter.name.clone(), wrong.clone());
         let mut sent =
             flat(&operation.name, Map::from_iter([(parameter.name.clone(), right.clone())]));
-        sent.insert("params".to_owned(), inside.into());
+        sent.insert("params".to_owned(), inside.clone().into());
         if let Some(exchange) = refused(run, operation, sent.into(), cases).await {
-            cases.expect(refuses(&exchange, &TYPES, &parameter.name), || {
+            let is_refused = refuses(&exchange, &TYPES, &parameter.name);
+            if !is_refused && !rejects_nested(run, operation, inside, parameter, cases).await {
+                return;
+            }
+            cases.expect(is_refused, || {
                 Finding::of(
                     &exchange,
                     subject(operation, parameter),

@@ -113,7 +113,7 @@ pub(super) async fn wrong_type(run: &Run, cases: &Cases) {
                 exchange,
                 subject(operation, parameter),
                 format!(
-                    "VALIDATION_INVALID_TYPE with `{}` in `details.param_name`: whose type is {}",
+                    "VALIDATION_INVALID_TYPE with `{}` in `details.param_name`: whose type is \"{}\"",
                     parameter.name, parameter.kind
                 ),
                 "check the JSON type of every parameter without conversions, or document the accepted type",

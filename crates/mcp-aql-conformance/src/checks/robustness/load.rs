@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::probe::{Probe, reply_value};
 use crate::adapter::naming;
 use crate::cases::{Cases, Finding, Skip};
+use crate::checks::limits;
 use crate::run::Run;
 use crate::wire::Answer;
 
@@ -70,6 +71,9 @@ pub(super) async fn large_request(run: &Run, cases: &Cases) {
 
 pub(super) async fn deep_json(run: &Run, cases: &Cases) {
     let mut probe = Probe::new(run, cases);
+    if !limits::enforces_depth(run).await {
+        probe.known = Some(("limits.nesting_depth", "no limit of the nesting depth is enforced"));
+    }
     for depth in [200, 5_000, 100_000] {
         for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
             let deep = format!("{}1{}", open.repeat(depth), close.repeat(depth));

@@ -18,11 +18,13 @@ pub(super) struct Probe<'a> {
     pub(super) run: &'a Run,
     pub(super) cases: &'a Cases,
     pub(super) connection: Option<SpareConnection>,
+    /// The check that reports why the adapter does not reject the requests, and what it found.
+    pub(super) known: Option<(&'static str, &'static str)>,
 }
 
 impl<'a> Probe<'a> {
     pub(super) fn new(run: &'a Run, cases: &'a Cases) -> Self {
-        Self { run, cases, connection: None }
+        Self { run, cases, connection: None, known: None }
     }
 
     /// Returns the connection. Skips the case if it cannot be opened.
@@ -120,10 +122,15 @@ impl<'a> Probe<'a> {
             // An HTTP server may reject the request before it parses it.
             Answer::NoResponse(lost) => matches!(lost, NoResponse::Status(400..=499)),
         };
-        self.cases.expect(is_refused, || Finding {
-            sent: json!(shortened(message)),
-            ..Finding::shown(what, reply_value(answer), "a failure or an error", mend)
-        });
+        match self.known.filter(|_| !is_refused) {
+            Some((by, why)) => self.cases.block(by, why),
+            None => {
+                self.cases.expect(is_refused, || Finding {
+                    sent: json!(shortened(message)),
+                    ..Finding::shown(what, reply_value(answer), "a failure or an error", mend)
+                });
+            }
+        }
         if matches!(answer, Answer::NoResponse(NoResponse::TimedOut(_))) {
             self.connection = None;
             return;

@@ -34,14 +34,14 @@ pub(super) fn families(run: &Run, cases: &Cases) {
         let family = tool_parts(&operation.tool).and_then(|(_, family)| family);
         let wanted = match (operation.category, is_crude) {
             (None, _) => "one of the five categories in `semantic_category`".to_owned(),
+            _ if !is_snake_case(&operation.endpoint) => {
+                "`endpoint` with the name of a family, in lower case".to_owned()
+            }
             (Some(category), true) if operation.endpoint != category.family() => {
-                format!("`endpoint` {}, in lower case, for {category}", category.family())
+                format!("`endpoint` {}, for {category}", category.family())
             }
             _ if run.adapter.mode != Mode::Single && family != Some(&operation.endpoint) => {
                 "`endpoint` with the family that the name of `mcpTool` ends in".to_owned()
-            }
-            _ if !is_snake_case(&operation.endpoint) => {
-                "`endpoint` with the name of a family, in lower case".to_owned()
             }
             _ => {
                 cases.pass();
@@ -50,7 +50,7 @@ pub(super) fn families(run: &Run, cases: &Cases) {
         };
         cases.fail(Finding::shown(
             &operation.name,
-            operation.details().clone(),
+            operation.listed.clone(),
             wanted,
             "assign one category and its family to every operation",
         ));

@@ -7,6 +7,7 @@ use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::category::Category;
 use crate::items::{self, Field};
+use crate::nouns::{is_identifier, singular, thing_of};
 use crate::run::Run;
 use crate::values;
 
@@ -24,7 +25,8 @@ pub(super) fn collection_items(run: &Run, exchange: &Exchange, cases: &Cases) {
         return;
     }
     // A request may only ask for aggregations.
-    if data.get("aggregations").is_some() {
+    let asks_for_sums = exchange.arguments.pointer("/params/aggregate").is_some();
+    if data.get("aggregations").is_some() || asks_for_sums {
         return;
     }
     let is_there =
@@ -39,11 +41,29 @@ pub(super) fn collection_items(run: &Run, exchange: &Exchange, cases: &Cases) {
     });
 }
 
+/// Whether an operation returns one item: it requires an identifier, or other operations or a listed type are
+/// named after the same resource. `get_capabilities` and `get_build_info` are reports.
+fn reads_one(run: &Run, operation: &str, thing: &str) -> bool {
+    let operations = &run.adapter.operations;
+    let is_named_alike = || {
+        let things = operations.iter().filter(|it| it.name != operation);
+        things.filter_map(|it| thing_of(&it.name)).any(|it| it == singular(thing))
+    };
+    let own = run.adapter.operation(operation);
+    let type_name = singular(thing).replace('_', "");
+    own.is_some_and(|it| it.required().any(|parameter| is_identifier(&parameter.name)))
+        || is_named_alike()
+        || run.adapter.types.iter().any(|it| it.name.eq_ignore_ascii_case(&type_name))
+}
+
 pub(super) fn single_wrapped(run: &Run, exchange: &Exchange, cases: &Cases) {
     let Some(Value::Object(data)) = of_success(exchange).and_then(|body| body.get("data")) else {
         return;
     };
     let Some(thing) = called(run, exchange, &["get"]) else { return };
+    if !reads_one(run, exchange.operation(), thing) {
+        return;
+    }
     // The protocol defines another form for executions.
     if data.contains_key("execution_id") && data.contains_key("status") {
         return;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{is_batch, of_success, subject};
-use crate::call::Exchange;
+use crate::call::{Exchange, is_hidden_failure};
 use crate::cases::{Cases, Finding};
 use crate::forms::{self, Form, may, must};
 use crate::run::Run;
@@ -37,19 +37,9 @@ pub(super) fn success(_: &Run, exchange: &Exchange, cases: &Cases) {
         may("results", Form::Any),
         may("summary", Form::Any),
     ]);
-    const BATCH: Form = Form::Object(&[
-        must("success", Form::Just(true)),
-        must("data", Form::Any),
-        may("warnings", Form::Any),
-        may("_meta", Form::Any),
-        may("results", Form::Any),
-        may("summary", Form::Any),
-        may("halted_at", Form::Any),
-        may("pending_operations", Form::Any),
-    ]);
-    let Some(body) = of_success(exchange) else { return };
-    let form = if is_batch(exchange) { BATCH } else { SUCCESS };
-    form.check(body, cases, |reported| {
+    // The check `batch.form` judges the replies to batches.
+    let Some(body) = of_success(exchange).filter(|_| !is_batch(exchange)) else { return };
+    SUCCESS.check(body, cases, |reported| {
         Finding::of(
             exchange,
             subject(exchange),
@@ -70,6 +60,18 @@ pub(super) fn failure(_: &Run, exchange: &Exchange, cases: &Cases) {
         may("deprecatedSince", Form::Any),
         may("removalVersion", Form::Any),
     ]);
+    if let Some(body) = exchange.body().filter(|body| is_hidden_failure(body)) {
+        return cases.fail(Finding::of(
+            exchange,
+            subject(exchange),
+            "a failure: the data is the report of an error",
+            format!(
+                "return {{\"success\": false, \"error\": {{\"code\": …, \"message\": …}}}} when an operation \
+                 rejects its parameters or cannot do its work{}",
+                if body.pointer("/data/content").is_some() { ", in place of a text for people" } else { "" },
+            ),
+        ));
+    }
     let Some(body) = of_failure(exchange) else { return };
     FAILURE.check(body, cases, |reported| {
         Finding::of(

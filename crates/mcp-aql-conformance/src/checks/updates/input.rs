@@ -32,7 +32,7 @@ pub(super) fn input_documented(run: &Run, cases: &Cases) {
         cases.expect(holds, || {
             Finding::shown(
                 &operation.name,
-                operation.details().get("parameters").cloned().unwrap_or_default(),
+                operation.details_as_sent().get("parameters").cloned().unwrap_or_default(),
                 "a required parameter `input` of type object, besides the identifier",
                 "accept all changed fields inside `input`, and document that in the details",
             )
@@ -85,7 +85,7 @@ pub(super) async fn flat_refused(run: &Run, cases: &Cases) {
         if subject.update.parameter("input").is_none() {
             cases.fail(Finding::shown(
                 &subject.update.name,
-                subject.update.details().get("parameters").cloned().unwrap_or_default(),
+                subject.update.details_as_sent().get("parameters").cloned().unwrap_or_default(),
                 "a parameter `input` with the changed fields",
                 "accept all changed fields inside `input`, and the identifier beside it",
             ));
