@@ -65,6 +65,10 @@ impl Adapter<'_> {
         match arguments["operation"].as_str() {
             Some("introspect") => self.introspect(params),
             Some("list_beds") => json!({ "success": true, "data": [{ "bed_id": "b1" }] }),
+            Some("measure_bed") if (self.has)("verb") => match params["bed_id"].as_str() {
+                Some(_) => failure("NOT_FOUND_RESOURCE", "Resource 'bed' not found"),
+                None => failure("VALIDATION_MISSING_PARAM", "the parameter 'bed_id' is missing"),
+            },
             Some(name) => {
                 failure("NOT_FOUND_OPERATION", &format!("there is no operation '{name}'"))
             }
@@ -73,8 +77,9 @@ impl Adapter<'_> {
     }
 
     fn introspect(&self, params: &Value) -> Value {
-        let names = ["introspect", "list_beds", "create_bed"];
-        let count = if (self.has)("create") { 3 } else { 2 };
+        let last = if (self.has)("verb") { "measure_bed" } else { "create_bed" };
+        let names = ["introspect", "list_beds", last];
+        let count = if (self.has)("create") || (self.has)("verb") { 3 } else { 2 };
         let operations: Vec<_> =
             names.iter().take(count).map(|name| self.operation(name)).collect();
         match (params["query"].as_str(), params["name"].as_str()) {
@@ -110,6 +115,9 @@ impl Adapter<'_> {
                   "description": "What to show.", "enum": ["operations", "types"] },
                 { "name": "name", "type": "string", "required": false,
                   "description": "The name of one." },
+            ]),
+            "measure_bed" => json!([
+                { "name": "bed_id", "type": "string", "required": true, "description": "The bed." },
             ]),
             _ => json!([]),
         };
