@@ -398,6 +398,30 @@ mod tests {
         assert!(paused_until.is_some_and(|until| until <= Instant::now()), "the pause is over");
     }
 
+    #[tokio::test]
+    async fn the_end_of_the_time_names_the_setting() {
+        let limit_of_run = Duration::from_secs(300);
+        let free = Pacer::default();
+        assert_eq!(
+            free.out_of_time(limit_of_run),
+            "the time of the run was over: `run_seconds` under [limits] of the configuration file allows more \
+             than 300 seconds"
+        );
+        let limited = Pacer::default();
+        limited.turn().await;
+        limited.slow_down(limit(50, None));
+        limited.end_mode(Duration::from_secs(1_200));
+        let why = limited.out_of_time(limit_of_run);
+        // Both modes take 2,520 s, which is six times 420 s.
+        assert!(why.contains("both endpoint modes take about 42 minutes"), "{why}");
+        assert!(why.contains("set `run_seconds = 430`") && !why.contains("  "), "{why}");
+        limited.end_mode(Duration::from_secs(1));
+        assert_eq!(limited.out_of_time(limit_of_run), why, "all checks have one reason");
+        let until = Instant::now();
+        assert_eq!(free.prolonged(until, limit_of_run), until);
+        assert_eq!(limited.prolonged(until, limit_of_run), until + limit_of_run * 5);
+    }
+
     #[test]
     fn limits_are_read_in_several_forms() {
         for (window, calls, millis) in [

@@ -86,12 +86,10 @@ impl RateLimited {
         let rejected = state["rejected"].take();
         let mut rejected = rejected.as_object().cloned().unwrap_or_default();
         let name = request["params"].to_string();
-        let repeated = rejected.get(&name).and_then(Value::as_u64).unwrap_or_default();
-        match (is_accepted, repeated) {
-            (true, 0) => {}
-            (true, 1) => drop(rejected.remove(&name)),
-            (true, more) => drop(rejected.insert(name, json!(more - 1))),
-            (false, before) => drop(rejected.insert(name, json!(before + 1))),
+        // A request may be rejected several times before it is accepted.
+        match is_accepted {
+            true => drop(rejected.remove(&name)),
+            false => drop(rejected.insert(name, json!(true))),
         }
         state["rejected"] = Value::Object(rejected);
         if is_accepted {

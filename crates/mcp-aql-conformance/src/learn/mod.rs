@@ -217,6 +217,10 @@ fn without_endpoints(tools: &[Tool], why: Option<String>) -> Listing {
     let more = if tools.len() > 5 { ", …" } else { "" };
     let why = why.unwrap_or_else(|| match tools.len() {
         0 => "the server has no tools".to_owned(),
+        1 => format!(
+            "the only tool of the server ({}) is not named `mcp_aql`, `mcp_aql_read` or similar",
+            names.join(", ")
+        ),
         count => format!(
             "none of the {count} tools of the server ({}{more}) is named `mcp_aql`, `mcp_aql_read` or similar",
             names.join(", ")

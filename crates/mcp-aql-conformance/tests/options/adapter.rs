@@ -139,6 +139,7 @@ impl Adapter<'_> {
             "list_beds" => success(&json!([{ "bed_id": "b1" }])),
             "create_bed" => self.create(params),
             "delete_bed" => self.delete(params),
+            "measure_bed" => failure("NOT_FOUND_RESOURCE", "Resource 'bed' not found"),
             _ => success(&json!({ "watered": true })),
         }
     }
@@ -171,6 +172,9 @@ impl Adapter<'_> {
 
     /// The operations of this adapter.
     fn names(&self) -> &'static [&'static str] {
+        if (self.has)("verb") {
+            return &["introspect", "list_beds", "measure_bed"];
+        }
         let names =
             &["introspect", "list_beds", "create_bed", "delete_bed", "water_all", "get_weather"];
         let count = match ((self.has)("batch"), (self.has)("garden"), (self.has)("create")) {
@@ -221,7 +225,7 @@ impl Adapter<'_> {
             "create_bed" if (self.has)("garden") => json!([
                 { "name": "label", "type": "string", "required": true, "description": "A label." },
             ]),
-            "delete_bed" => json!([
+            "delete_bed" | "measure_bed" => json!([
                 { "name": "bed_id", "type": "string", "required": true, "description": "The bed." },
             ]),
             _ => json!([]),

@@ -45,6 +45,7 @@ const TESTS: &[Test] = &[
     ("interrupted_run_ends_in_time", interruption::ends_in_time),
     #[cfg(unix)]
     ("second_signal_ends_the_run_at_once", interruption::ends_at_once),
+    ("skips_name_the_setting_that_helps", skips_name_the_setting_that_helps),
 ];
 
 fn main() -> ExitCode {
@@ -355,4 +356,28 @@ fn invalid_selections_exit_with_3() {
         assert_eq!(output.status.code(), Some(3), "{arguments:?}");
         assert!(text(&output.stderr).contains(expected), "{arguments:?}");
     }
+}
+
+fn skips_name_the_setting_that_helps() {
+    let select = ["--category", "parameters", "--category", "confirmation", "--mode", "single"];
+    let reasons = |arguments: &[&str]| {
+        let (_, report) = report(&[&select, arguments].concat(), &["verb"]);
+        let skipped = checks(&report).into_iter().filter_map(|check| check["skipped"].as_object());
+        skipped.flat_map(|skipped| skipped.keys().cloned()).collect::<Vec<_>>()
+    };
+    for allowed in [&[][..], &["--allow", "execute"]] {
+        let reasons = reasons(allowed);
+        let of_operation = reasons.iter().filter(|why| why.contains("`measure_bed`"));
+        let of_operation: Vec<_> = of_operation.collect();
+        assert!(!of_operation.is_empty(), "{reasons:#?}");
+        for why in of_operation {
+            assert!(why.contains("write `reading_operations = [\"measure_bed\"]`"), "{why}");
+            assert!(!why.contains("--allow") && !why.contains("[params."), "{why}");
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (config, name) = file(&folder, "conformance.toml");
+    std::fs::write(&config, "reading_operations = [\"measure_bed\"]").unwrap();
+    let reasons = reasons(&["--config", &name]);
+    assert!(!reasons.iter().any(|why| why.contains("reading_operations")), "{reasons:#?}");
 }
