@@ -48,6 +48,7 @@ chapters! {
     observability: "src/observability.md",
     testing: "src/testing.md",
     conformance: "src/conformance.md",
+    conformance_reports: "src/conformance-reports.md",
     other_languages: "src/other-languages.md",
     aggregator: "src/aggregator.md",
     macros: "src/macros.md",
