@@ -17,6 +17,8 @@ const MAX_INTERVAL: Duration = Duration::from_secs(10);
 const MIN_INTERVAL: Duration = Duration::from_millis(2);
 /// The maximum total time that one call waits before its retries: a window of one minute.
 pub(crate) const MAX_CALL_WAIT: Duration = Duration::from_secs(65);
+/// The maximum total time that a call waits before its retries if the limit holds only for some calls.
+const MAX_PARTIAL_WAIT: Duration = Duration::from_secs(30);
 /// The minimum wait before a rate-limited call is retried.
 const MIN_RETRY_WAIT: Duration = Duration::from_millis(50);
 /// The wait before a retry if the rejection does not state it.
@@ -35,8 +37,7 @@ const CALLS_BEFORE_SPEEDUP: u32 = 20;
 pub(crate) struct RateLimit {
     /// The time after which the call may be repeated.
     pause: Duration,
-    /// The interval between calls that the stated limit allows.
-    interval: Option<Duration>,
+    stated: Option<StatedLimit>,
 }
 
 /// A limit that an adapter states.
@@ -49,7 +50,7 @@ pub(crate) struct StatedLimit {
 
 impl RateLimit {
     /// A rejection that does not state when to repeat the call.
-    const UNSTATED: Self = Self { pause: DEFAULT_RETRY_WAIT, interval: None };
+    const UNSTATED: Self = Self { pause: DEFAULT_RETRY_WAIT, stated: None };
 
     /// The rejection in the reply to a call, if the call may be repeated. `introspect` has no other limits than
     /// the adapter's rate, so it is repeated even if the reply does not state when.
@@ -85,7 +86,7 @@ impl RateLimit {
         let details = error.get("details")?;
         let seconds = details.get("retry_after_seconds").and_then(Value::as_f64)?;
         let pause = Duration::try_from_secs_f64(seconds).ok()?.max(MIN_RETRY_WAIT);
-        Some(Self { pause, interval: StatedLimit::read(details).map(|limit| limit.interval) })
+        Some(Self { pause, stated: StatedLimit::read(details) })
     }
 }
 
@@ -157,6 +158,16 @@ struct Pace {
 }
 
 impl Pace {
+    /// Whether the accepted calls may have used up a limit. If many more were accepted than it allows, it does
+    /// not hold for all calls.
+    fn may_have_reached(&self, limit: RateLimit) -> bool {
+        let (Some(stated), Some(begun)) = (limit.stated, self.begun) else { return true };
+        let time = begun.elapsed().max(stated.window);
+        let allowed = time.as_secs_f64() / stated.interval.as_secs_f64();
+        // Twice as many calls fit around the end of a fixed window.
+        f64::from(u32::try_from(self.total).unwrap_or(u32::MAX)) <= allowed * 2.0
+    }
+
     /// Determines the interval after a pause: from the stated limit, or from the calls that were accepted in the
     /// time up to the end of the pause.
     fn adapt(&mut self, now: Instant) {
@@ -229,7 +240,7 @@ impl Pacer {
     pub(crate) fn slow_down(&self, limit: RateLimit) {
         let mut pace = lock(&self.pace);
         pace.paused_until = pace.paused_until.max(Some(Instant::now() + limit.pause));
-        pace.stated = pace.stated.max(limit.interval);
+        pace.stated = pace.stated.max(limit.stated.map(|stated| stated.interval));
         pace.was_rejected = true;
     }
 
@@ -320,19 +331,25 @@ impl Pacer {
                 self.accept();
                 return Ok(answer);
             };
-            if !self.may_repeat(limit, &mut waited) {
+            if !self.wait_to_repeat(limit, &mut waited).await {
                 return Err(Skip::too_fast("RATE_LIMIT_EXCEEDED"));
             }
         }
     }
 
-    /// Whether a rejected call is worth another try, for which all calls wait.
-    pub(crate) fn may_repeat(&self, limit: RateLimit, waited: &mut Duration) -> bool {
+    /// Whether a rejected call is worth another try. All calls wait for it if the limit holds for all of them.
+    /// Otherwise, for example after too many confirmations, only this call waits.
+    pub(crate) async fn wait_to_repeat(&self, limit: RateLimit, waited: &mut Duration) -> bool {
+        let holds_for_all = lock(&self.pace).may_have_reached(limit);
         *waited = waited.saturating_add(limit.pause);
-        if *waited > MAX_CALL_WAIT {
+        if *waited > if holds_for_all { MAX_CALL_WAIT } else { MAX_PARTIAL_WAIT } {
             return false;
         }
-        self.slow_down(limit);
+        if holds_for_all {
+            self.slow_down(limit);
+        } else {
+            tokio::time::sleep(limit.pause).await;
+        }
         true
     }
 }
@@ -344,7 +361,9 @@ mod tests {
     use super::*;
 
     fn limit(pause: u64, interval: Option<Duration>) -> RateLimit {
-        RateLimit { pause: Duration::from_millis(pause), interval }
+        let window = Duration::from_secs(1);
+        let stated = interval.map(|interval| StatedLimit { interval, window });
+        RateLimit { pause: Duration::from_millis(pause), stated }
     }
 
     /// Makes calls to an adapter with this window and limit. Returns the time, and the number of rejections.
@@ -367,9 +386,10 @@ mod tests {
                     break;
                 }
                 rejected += 1;
-                let stated = states.then(|| with_margin(WINDOW / 5));
-                let rest = (window + WINDOW).duration_since(now);
-                pacer.slow_down(RateLimit { pause: rest, interval: stated });
+                let interval = with_margin(WINDOW / 5);
+                let stated = states.then_some(StatedLimit { interval, window: WINDOW });
+                let pause = (window + WINDOW).duration_since(now);
+                pacer.slow_down(RateLimit { pause, stated });
             }
         }
         (begun.elapsed(), rejected)
@@ -396,6 +416,28 @@ mod tests {
         let paused_until = lock(&pacer.pace).paused_until;
         pacer.turn().await;
         assert!(paused_until.is_some_and(|until| until <= Instant::now()), "the pause is over");
+    }
+
+    #[tokio::test]
+    async fn a_limit_of_some_calls_does_not_slow_down_the_others() {
+        let pacer = Pacer::default();
+        pacer.turn().await;
+        (0..1_000).for_each(|_| pacer.accept());
+        let details = json!({ "limit": 120, "window": "minute", "retry_after_seconds": 57 });
+        let body = json!({ "error": { "code": "RATE_LIMIT_EXCEEDED", "details": details } });
+        let limit = RateLimit::of_body(&body).unwrap();
+        let mut waited = Duration::ZERO;
+        assert!(!pacer.wait_to_repeat(limit, &mut waited).await, "it would wait too long");
+        let short = RateLimit { pause: Duration::from_millis(50), ..limit };
+        waited = Duration::ZERO;
+        assert!(pacer.wait_to_repeat(short, &mut waited).await);
+        assert_eq!(pacer.interval(), None);
+        // The adapter may have counted all of these calls.
+        let wide =
+            StatedLimit { interval: Duration::from_millis(100), window: Duration::from_secs(60) };
+        let limit = RateLimit { stated: Some(wide), ..short };
+        assert!(pacer.wait_to_repeat(limit, &mut waited).await);
+        assert!(pacer.interval().is_some());
     }
 
     #[tokio::test]

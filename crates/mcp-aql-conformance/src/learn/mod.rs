@@ -274,7 +274,7 @@ async fn ask(connection: &Connection, pacer: &Pacer, tool: &str, params: Value) 
             pacer.accept();
             return exchange;
         };
-        if !pacer.may_repeat(limit, &mut waited) {
+        if !pacer.wait_to_repeat(limit, &mut waited).await {
             return exchange;
         }
         arguments = exchange.arguments;

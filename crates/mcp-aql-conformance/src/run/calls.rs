@@ -263,7 +263,7 @@ impl Run {
                 self.pacer.accept();
                 return exchange;
             };
-            if !self.pacer.may_repeat(limit, &mut waited) {
+            if !self.pacer.wait_to_repeat(limit, &mut waited).await {
                 return exchange;
             }
             arguments = exchange.arguments;

@@ -141,8 +141,10 @@ async fn reply_to_invalid(
     loop {
         run.pacer.turn().await;
         let answer = send_both(run, connection, call, bytes).await?;
-        let limit = answer.as_ref().and_then(RateLimit::of_answer);
-        if !limit.is_some_and(|limit| run.pacer.may_repeat(limit, &mut waited)) {
+        let Some(limit) = answer.as_ref().and_then(RateLimit::of_answer) else {
+            return Ok(answer.map(Reply::from));
+        };
+        if !run.pacer.wait_to_repeat(limit, &mut waited).await {
             return Ok(answer.map(Reply::from));
         }
     }
