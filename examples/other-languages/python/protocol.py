@@ -2,6 +2,7 @@
 of the operations; routing, validation, introspection and the descriptions of the tools follow from it."""
 
 import json
+import math
 import os
 import re
 import secrets
@@ -194,6 +195,8 @@ def check_limits(request):
             limit("array_elements", "elements", len(value))
         if isinstance(value, (list, dict)):
             limit("nesting_depth", "levels", depth)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise Failure("VALIDATION_INVALID_VALUE", "A number of the request is not finite")
 
 
 # Calls
@@ -259,7 +262,7 @@ def reply_to_batch(tool, request):
 def reply_to(tool, request, repeated):
     try:
         if repeated:
-            raise Failure("VALIDATION_INVALID_VALUE", f"Repeated name(s) in the request: {', '.join(repeated)}")
+            raise Failure("VALIDATION_INVALID_VALUE", f"Names that occur twice in an object: {json.dumps(repeated)}")
         if not isinstance(request, dict):
             raise wrong_type("arguments", "object", request)
         check_limits(request)
@@ -289,6 +292,11 @@ def shallow(text):
     return "".join(kept)
 
 
+def integer(digits):
+    """Python refuses to read integers with more than 4300 digits. As numbers, they are infinite."""
+    return int(digits) if len(digits) < 400 else float(digits)
+
+
 async def lines():
     """Yields the lines of standard input with arguments that the SDK cannot change: the text of their JSON, in which
     bytes that are not UTF-8 are lone surrogates, and the names that an object repeats."""
@@ -301,10 +309,11 @@ async def lines():
             return dict(pairs)
 
         try:
-            message = json.loads(shallow(line.decode("utf-8", "surrogateescape")), object_pairs_hook=members)
+            text = shallow(line.decode("utf-8", "surrogateescape"))
+            message = json.loads(text, object_pairs_hook=members, parse_int=integer)
             if message["method"] == "tools/call":
-                arguments = json.dumps(message["params"].get("arguments", {}))
-                message["params"]["arguments"] = {"json": arguments, "repeated": repeated}
+                arguments = message["params"].get("arguments", {})
+                message["params"]["arguments"] = {"json": json.dumps([arguments, repeated])}
             yield json.dumps(message)
         except (ValueError, TypeError, KeyError, AttributeError):
             yield "{}"  # The SDK logs and ignores what is not a message.
@@ -343,7 +352,7 @@ async def serve(name, version):
     async def call_tool(context, params):
         if params.name not in hints:
             raise MCPError(-32602, "Unknown tool")
-        reply = reply_to(params.name, json.loads(params.arguments["json"]), params.arguments["repeated"])
+        reply = reply_to(params.name, *json.loads(params.arguments["json"]))
         is_error = reply.get("error", {}).get("code") == "INTERNAL_ERROR"
         text = json.dumps(reply, ensure_ascii=False)
         return CallToolResult(content=[TextContent(type="text", text=text)], is_error=is_error)

@@ -115,6 +115,7 @@ type Faults = { missing: Failure[]; type: Failure[]; unknown: Failure[]; value: 
 
 function jsonType(value: unknown): string {
   if (value === null || value === undefined) return "null";
+  if (value === Infinity || value === -Infinity) return "infinity";
   if (typeof value === "number") return Number.isSafeInteger(value) ? "integer" : "number";
   return Array.isArray(value) ? "array" : typeof value;
 }

@@ -111,7 +111,8 @@ pub(super) async fn applied_controls(run: &Run, cases: &Cases) {
                         &exchange,
                         format!("{}: sort by {field}, {order}", operation.name),
                         format!("the field `{field}` and the order `{order}` beside the items"),
-                        "state the applied controls in `data.applied`",
+                        "state the applied controls beside the items, such as \
+                         `\"applied\": { \"sort\": { \"field\": \"title\", \"order\": \"asc\" } }`",
                     )
                 });
             }
