@@ -195,7 +195,8 @@ impl Cases {
     /// Adds a finding, or counts it if its cause is already known. If it concerns a failure whose error could
     /// not be read, the case is blocked instead, because the unread code or message may be the expected one.
     pub(crate) fn fail(&self, finding: Finding) {
-        match call::error_obstacle(&finding.received).filter(|_| !self.judges_forms) {
+        match call::error_obstacle(&finding.sent, &finding.received).filter(|_| !self.judges_forms)
+        {
             Some((by, why)) => self.block(by, why),
             None => self.add(finding),
         }
@@ -205,7 +206,8 @@ impl Cases {
     pub(crate) fn fail_for_causes(&self, findings: impl IntoIterator<Item = Finding>) {
         let mut findings = findings.into_iter();
         if let Some(first) = findings.next() {
-            let is_judged = self.judges_forms || call::error_obstacle(&first.received).is_none();
+            let is_judged =
+                self.judges_forms || call::error_obstacle(&first.sent, &first.received).is_none();
             self.fail(first);
             if is_judged {
                 findings.for_each(|finding| self.keep(finding));
@@ -304,6 +306,20 @@ impl Cases {
     /// Returns the value, or skips the case and returns `None`.
     pub(crate) fn ok_or_skip<T>(&self, found: Result<T, Skip>) -> Option<T> {
         found.map_err(|why| self.skip(why)).ok()
+    }
+
+    /// Returns the exchange, or skips the case if the adapter did not reply or limits the rate for too long.
+    pub(crate) fn if_answered(&self, exchange: Exchange) -> Option<Exchange> {
+        // The check `wire.answers` reports a single missing reply.
+        let lost = exchange.no_response().filter(|_| !exchange.was_too_long());
+        let lost = lost.map(|lost| Skip::CutShort(lost.to_string()));
+        match lost.or_else(|| Skip::rate_limited(&exchange)) {
+            Some(why) => {
+                self.skip(why);
+                None
+            }
+            None => Some(exchange),
+        }
     }
 
     /// Returns the elements. If there are none, marks the check as not applicable.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::call::Exchange;
+use crate::call::{Exchange, rate_limit_code};
 use crate::cases::Skip;
 use crate::sync::lock;
 use crate::wire::{Answer, NoResponse};
@@ -63,13 +63,15 @@ impl RateLimit {
         exchange.body().and_then(Self::of_body).or(unstated)
     }
 
-    /// The rejection in the answer to a raw request.
+    /// The rejection in the answer to a raw request. Such requests call `introspect`, or nothing that exists.
     pub(crate) fn of_answer(answer: &Answer) -> Option<Self> {
         match answer {
             Answer::Result(result) => {
                 let text = result.pointer("/content/0/text").and_then(Value::as_str);
                 let text = text.filter(|text| text.contains("RATE_LIMIT_"))?;
-                Self::of_body(&serde_json::from_str(text).ok()?)
+                let body = serde_json::from_str(text).ok()?;
+                let unstated = rate_limit_code(&body).map(|_| Self::UNSTATED);
+                Self::of_body(&body).or(unstated)
             }
             Answer::NoResponse(NoResponse::Status(429)) => Some(Self::UNSTATED),
             Answer::Error { .. } | Answer::NoResponse(_) => None,

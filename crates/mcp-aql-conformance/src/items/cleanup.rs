@@ -19,6 +19,9 @@ const REMOVALS_PER_SESSION: usize = 100;
 /// The minimum time for the removal after the time limit of the run.
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// The interval between attempts to remove an item from an adapter that limits the rate of calls.
+const REMOVAL_INTERVAL: Duration = Duration::from_secs(1);
+
 /// The names of remaining items by their resource and the reason.
 type RemainingItems = BTreeMap<(String, String), Vec<String>>;
 
@@ -92,7 +95,8 @@ impl Run {
         again
     }
 
-    /// Sends a permitted call in this or another session.
+    /// Sends a permitted call in this or another session. In the other one, which is the last attempt, it waits
+    /// while the adapter limits the rate of calls.
     async fn send_to(
         &self,
         elsewhere: Option<&Connection>,
@@ -100,9 +104,17 @@ impl Run {
         params: Map<String, Value>,
     ) -> Exchange {
         let arguments = arguments(&operation.name, params);
-        match elsewhere {
-            Some(connection) => self.send_on(connection, &operation.tool, arguments).await,
-            None => self.send(&operation.tool, arguments, None).await,
+        loop {
+            let arguments = arguments.clone();
+            let exchange = match elsewhere {
+                Some(connection) => self.send_on(connection, &operation.tool, arguments).await,
+                None => self.send(&operation.tool, arguments, None).await,
+            };
+            let is_limited = exchange.rate_limit_code() == Some("RATE_LIMIT_EXCEEDED");
+            if !is_limited || elsewhere.is_none() || self.is_over() {
+                return exchange;
+            }
+            tokio::time::sleep(REMOVAL_INTERVAL).await;
         }
     }
 

@@ -243,6 +243,15 @@ impl Connection {
         std::mem::take(&mut self.link.inbox.lock().notifications)
     }
 
+    /// Prepares the connection for another check: notifications and malformed messages of an earlier one do not
+    /// concern it, and its unexpected errors are not excused.
+    pub(crate) fn reset(&self) {
+        let mut state = self.link.inbox.lock();
+        state.notifications.clear();
+        state.is_raw = false;
+        state.raw = None;
+    }
+
     /// Closes the connection.
     pub(crate) async fn close(self) {
         self.link.outgoing.close(self.limit.min(CLOSE_TIMEOUT)).await;
