@@ -354,6 +354,88 @@ mod tests {
     use super::*;
 
     #[test]
+    fn schemas_of_tools_allow_calls_and_batches() {
+        for arguments in [
+            json!({ "operation": "get_bed" }),
+            json!({ "operation": "get_bed", "params": {}, "bed_id": 7 }),
+            json!({ "operations": [] }),
+            json!({ "operations": [{ "operation": "get_bed", "params": {} }], "params": {} }),
+        ] {
+            assert!(fits_tool_schema(&arguments), "{arguments}");
+        }
+        for arguments in [
+            json!({}),
+            json!(7),
+            json!({ "operation": 7 }),
+            json!({ "operation": "get_bed", "params": [] }),
+            json!({ "operations": {} }),
+            json!({ "operations": [{ "operation": "get_bed" }, 7] }),
+            json!({ "operations": [null] }),
+            json!({ "operation": "get_bed", "operations": ["get_bed"] }),
+        ] {
+            assert!(!fits_tool_schema(&arguments), "{arguments}");
+        }
+    }
+
+    fn exchange(arguments: Value, answer: Answer) -> Exchange {
+        Exchange { tool: "mcp_aql_read".to_owned(), arguments, reply: answer.into() }
+    }
+
+    fn text(text: impl ToString, is_error: bool) -> Answer {
+        let content = json!([{ "type": "text", "text": text.to_string() }]);
+        Answer::Result(json!({ "content": content, "isError": is_error }))
+    }
+
+    fn protocol_error() -> Answer {
+        let (code, message) = (-32_602, "Invalid arguments".to_owned());
+        Answer::Error { code, raw: json!({ "code": code, "message": message }), message }
+    }
+
+    #[test]
+    fn checks_of_the_wire_block_only_what_they_judge() {
+        let is_blocked = |arguments: Value, answer: Answer| {
+            let exchange = exchange(arguments, answer);
+            let of_finding = error_obstacle(&exchange.sent(), &exchange.received());
+            assert_eq!(exchange.error_obstacle(), of_finding);
+            exchange.error_obstacle().is_some()
+        };
+        let (call, invalid) = (json!({ "operation": "x" }), json!({ "operation": 7 }));
+        for answer in [text("Invalid arguments", true), protocol_error()] {
+            assert!(is_blocked(call.clone(), answer.clone()));
+            assert!(!is_blocked(invalid.clone(), answer.clone()));
+            assert!(
+                error_obstacle(&json!("raw"), &exchange(call.clone(), answer).received()).is_none()
+            );
+        }
+        // The adapter answered such a call itself.
+        assert!(is_blocked(invalid, text(json!({ "success": false, "error": "no" }), false)));
+    }
+
+    #[test]
+    fn rejections_have_several_forms() {
+        let failure = |code: &str| {
+            text(json!({ "success": false, "error": { "code": code, "message": "no" } }), false)
+        };
+        for (answer, is_rejection, summary) in [
+            (failure("VALIDATION_INVALID_TYPE"), true, "VALIDATION_INVALID_TYPE (no)"),
+            (failure("RATE_LIMIT_EXCEEDED"), false, "RATE_LIMIT_EXCEEDED (no)"),
+            (
+                text(json!({ "success": false, "error": "no" }), false),
+                true,
+                "an error without a code (no)",
+            ),
+            (text("no", true), true, "an error without a code (no)"),
+            (protocol_error(), true, "the JSON-RPC error -32602 (Invalid arguments)"),
+            (text(json!({ "success": true, "data": null }), true), false, "a success"),
+            (text("yes", false), false, "not an operation result"),
+        ] {
+            let exchange = exchange(json!({ "operation": "x" }), answer);
+            assert_eq!(exchange.is_rejected(), is_rejection, "{exchange:?}");
+            assert_eq!(exchange.summary(), summary);
+        }
+    }
+
+    #[test]
     fn finds_failures_that_are_reported_as_successes() {
         let is_hidden = |data: Value| is_hidden_failure(&json!({ "success": true, "data": data }));
         for data in [

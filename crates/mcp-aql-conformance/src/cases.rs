@@ -87,7 +87,8 @@ impl Skip {
     /// The reason to skip a case because of a rate limit, with the code of the rejection.
     pub(crate) fn too_fast(code: &str) -> Self {
         Self::CutShort(format!(
-            "the adapter rejects calls with {code} for more than a minute: raise its limits for the run"
+            "the adapter rejects calls with {code}, and to wait as long as the rejections state does not \
+             help: raise its limits for the run"
         ))
     }
 
@@ -381,6 +382,19 @@ impl Cases {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn replies_of_a_rate_limit_are_no_answers() {
+        let of_code = |code: &str| {
+            let body = serde_json::json!({ "success": false, "error": { "code": code } });
+            let reply = call::Reply::Result { raw: body.clone(), body: Some(body) };
+            Exchange { tool: String::new(), arguments: serde_json::Value::Null, reply }
+        };
+        let cases = Cases::default();
+        assert!(cases.if_answered(of_code("NOT_FOUND_RESOURCE")).is_some() && cases.is_empty());
+        assert!(cases.if_answered(of_code("RATE_LIMIT_EXCEEDED")).is_none());
+        assert!(matches!(cases.results().skipped.keys().next(), Some(Skip::CutShort(_))));
+    }
 
     #[test]
     fn shortens_reasons_and_masks_secrets() {

@@ -423,4 +423,16 @@ mod tests {
         let other = json!({ "error": { "code": "X", "details": { "retry_after_seconds": 1 } } });
         assert_eq!(RateLimit::of_body(&other), None);
     }
+
+    #[test]
+    fn raw_requests_are_repeated_without_a_stated_time() {
+        let of_code = |code: &str| {
+            let body =
+                json!({ "success": false, "error": { "code": code, "message": "slow down" } });
+            let content = json!([{ "type": "text", "text": body.to_string() }]);
+            RateLimit::of_answer(&Answer::Result(json!({ "content": content })))
+        };
+        assert_eq!(of_code("RATE_LIMIT_EXCEEDED"), Some(RateLimit::UNSTATED));
+        assert_eq!(of_code("VALIDATION_INVALID_TYPE"), None);
+    }
 }

@@ -10,6 +10,7 @@ use super::{confirmed, token_of};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::shorten_message;
+use crate::pace::MAX_CALL_WAIT;
 use crate::resources::{LedgerEntry, Role};
 use crate::run::{Run, arguments};
 use crate::wire::Connection;
@@ -40,9 +41,8 @@ impl Run {
                 .map(|made| async move { (made, self.clear(made, None).await) })
                 .collect();
             let gone: Vec<_> = stream::iter(going).buffer_unordered(self.at_once()).collect().await;
-            let (held, rest): (Vec<_>, Vec<_>) = gone.into_iter().partition(
-                |(_, gone)| matches!(gone, Err(reported) if reported.starts_with("RATE_LIMIT_")),
-            );
+            let (held, rest): (Vec<_>, Vec<_>) =
+                gone.into_iter().partition(|(_, gone)| is_limited(gone));
             let again = self.clear_elsewhere(held).await;
             for (made, gone) in rest.into_iter().chain(again) {
                 let Err(mut why) = gone else { continue };
@@ -78,7 +78,8 @@ impl Run {
             .collect()
     }
 
-    /// Removes items in another session.
+    /// Removes items in another session. Waits while the adapter limits the rate of calls, unless that does not
+    /// help.
     async fn clear_elsewhere<'m>(
         &self,
         held: Vec<(&'m LedgerEntry, Result<(), String>)>,
@@ -88,15 +89,24 @@ impl Run {
         }
         let Ok(connection) = self.open().await else { return held };
         let mut again = Vec::new();
+        let mut waited = Duration::ZERO;
         for (made, _) in held {
-            again.push((made, self.clear(made, Some(&connection)).await));
+            let mut gone = self.clear(made, Some(&connection)).await;
+            while is_limited(&gone) && waited < MAX_CALL_WAIT && !self.is_over() {
+                tokio::time::sleep(REMOVAL_INTERVAL).await;
+                waited += REMOVAL_INTERVAL;
+                gone = self.clear(made, Some(&connection)).await;
+            }
+            if gone.is_ok() {
+                waited = Duration::ZERO;
+            }
+            again.push((made, gone));
         }
         connection.close().await;
         again
     }
 
-    /// Sends a permitted call in this or another session. In the other one, which is the last attempt, it waits
-    /// while the adapter limits the rate of calls.
+    /// Sends a permitted call in this or another session.
     async fn send_to(
         &self,
         elsewhere: Option<&Connection>,
@@ -104,17 +114,9 @@ impl Run {
         params: Map<String, Value>,
     ) -> Exchange {
         let arguments = arguments(&operation.name, params);
-        loop {
-            let arguments = arguments.clone();
-            let exchange = match elsewhere {
-                Some(connection) => self.send_on(connection, &operation.tool, arguments).await,
-                None => self.send(&operation.tool, arguments, None).await,
-            };
-            let is_limited = exchange.rate_limit_code() == Some("RATE_LIMIT_EXCEEDED");
-            if !is_limited || elsewhere.is_none() || self.is_over() {
-                return exchange;
-            }
-            tokio::time::sleep(REMOVAL_INTERVAL).await;
+        match elsewhere {
+            Some(connection) => self.send_on(connection, &operation.tool, arguments).await,
+            None => self.send(&operation.tool, arguments, None).await,
         }
     }
 
@@ -166,6 +168,11 @@ impl Run {
             _ => Err(exchange.summary()),
         }
     }
+}
+
+/// Whether a limit prevented a removal.
+fn is_limited(gone: &Result<(), String>) -> bool {
+    matches!(gone, Err(why) if why.starts_with("RATE_LIMIT_"))
 }
 
 impl LedgerEntry {

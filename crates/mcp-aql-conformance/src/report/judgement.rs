@@ -375,3 +375,42 @@ impl Report {
         self.conformance_level = granted;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::Cases;
+    use crate::report::tests::faultless;
+
+    /// The report of a check whose cases were skipped for these reasons.
+    fn skipped(skips: &[Skip]) -> CheckReport {
+        let cases = Cases::default();
+        skips.iter().for_each(|skip| cases.skip(skip.clone()));
+        let results = cases.results();
+        let check = checks::all().find(|check| check.id == "creates.rejected_whole");
+        CheckReport::judge(check.expect("it exists"), [(None, &results)].into_iter())
+    }
+
+    #[test]
+    fn limited_checks_deny_no_level_but_are_named() {
+        let limited = Skip::Limited("it was called 40 times".to_owned());
+        let scarce = Skip::Scarce("an item".to_owned());
+        for (skips, is_limited) in [
+            (vec![limited.clone()], true),
+            (vec![limited.clone(), scarce.clone()], false),
+            (vec![scarce], false),
+            (vec![], false),
+        ] {
+            let check = skipped(&skips);
+            assert_eq!((check.verdict, check.limited), (Verdict::Skip, is_limited), "{skips:?}");
+            let left_out = left_out(&Settings::default(), None, [&check].into_iter());
+            let named = "creates.rejected_whole: limited: it was called 40 times";
+            assert_eq!(left_out == [named], is_limited, "{left_out:?}");
+            let mut report = faultless(2);
+            report.conformance_level = 0;
+            report.categories[0].checks.push(check);
+            report.grade(&Settings::default());
+            assert_eq!(report.conformance_level == 2, is_limited, "{:?}", report.obstacles);
+        }
+    }
+}

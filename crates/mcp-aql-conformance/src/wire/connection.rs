@@ -279,6 +279,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn errors_are_excused_only_for_the_check_that_sent_malformed_messages() {
+        let tap = Arc::<Tap>::default();
+        let inbox = Inbox::new(Arc::clone(&tap));
+        let link = Link { outgoing: Arc::new(Silent), inbox: Arc::clone(&inbox) };
+        let limit = Duration::from_millis(10);
+        let connection = Connection { link, next_id: AtomicU64::new(1), limit, hello: Value::Null };
+        let error = br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}"#;
+        connection.send_raw(b"{").await.unwrap();
+        assert!(inbox.take(error));
+        assert_eq!(tap.seen().unexpected.count, 0);
+        connection.reset();
+        assert!(inbox.take(error));
+        assert_eq!(tap.seen().unexpected.count, 1);
+    }
+
+    #[tokio::test]
     async fn responses_to_other_requests_extend_the_time_limit() {
         let inbox = Inbox::new(Arc::default());
         let link = Link { outgoing: Arc::new(Silent), inbox: Arc::clone(&inbox) };
