@@ -139,7 +139,8 @@ impl Adapter<'_> {
                     true => json!({ "bed_id": id }),
                     false => json!({ "bed_id": id, "label": label }),
                 };
-                success(&beds.iter().map(bed).collect())
+                let items: Vec<_> = beds.iter().map(bed).collect();
+                success(&json!({ "items": items }))
             }
             "list_beds" => success(&json!([{ "bed_id": "b1" }])),
             "create_bed" => self.create(params),
