@@ -67,6 +67,27 @@ impl<'a> Failure<'a> {
 const PROTOCOL_ERROR: (&str, &str) =
     ("wire.protocol_errors", "the failure is a JSON-RPC error, which has no code of the protocol");
 
+/// Whether the schema of an endpoint tool allows these arguments. An MCP library may reject others before
+/// the adapter reads them.
+pub(crate) fn fits_tool_schema(arguments: &Value) -> bool {
+    let (operation, operations) = (arguments.get("operation"), arguments.get("operations"));
+    let is_item = |item: &Value| item.is_object() && fits_tool_schema(item);
+    (operation.is_some() || operations.is_some())
+        && operation.is_none_or(Value::is_string)
+        && operations.is_none_or(|items| items.as_array().is_some_and(|it| it.iter().all(is_item)))
+        && arguments.get("params").is_none_or(Value::is_object)
+}
+
+/// Whether the checks of the wire judge the replies to these requests of a finding: they are calls that fit
+/// the schema of a tool, and not raw messages.
+fn is_judged_on_the_wire(sent: &Value) -> bool {
+    match sent {
+        Value::Array(requests) => requests.iter().all(is_judged_on_the_wire),
+        Value::Object(request) => request.get(ARGUMENTS).is_some_and(fits_tool_schema),
+        other => other.is_null(),
+    }
+}
+
 /// Whether a value has this boolean member.
 fn is_flagged(value: &Value, name: &str, flag: bool) -> bool {
     value.get(name) == Some(&Value::Bool(flag))
@@ -108,8 +129,19 @@ pub(crate) fn is_hidden_failure(body: &Value) -> bool {
 const REPORTED_AS_SUCCESS: (&str, &str) =
     ("shapes.failure", "the call was rejected, but the reply is a success");
 
-/// The check that reports that the error in a received reply cannot be read, and what is wrong with it.
-pub(crate) fn error_obstacle(received: &Value) -> Option<(&'static str, &'static str)> {
+/// The check that reports that the error in the reply of a finding cannot be read, and what is wrong with it.
+pub(crate) fn error_obstacle(
+    sent: &Value,
+    received: &Value,
+) -> Option<(&'static str, &'static str)> {
+    obstacle_in(received).filter(|(by, _)| !is_of_the_wire(by) || is_judged_on_the_wire(sent))
+}
+
+fn is_of_the_wire(check: &str) -> bool {
+    check.starts_with("wire.")
+}
+
+fn obstacle_in(received: &Value) -> Option<(&'static str, &'static str)> {
     if is_flagged(received, "success", false) {
         let code = received.pointer("/error/code").and_then(Value::as_str);
         return code
@@ -198,18 +230,18 @@ impl Exchange {
     /// The error of a failed call in any form, so that other requirements can be judged apart from it: a
     /// text instead of an object, a plain text with `isError`, or a JSON-RPC error.
     pub(crate) fn failure(&self) -> Option<Failure<'_>> {
-        match &self.reply {
-            Reply::Result { body: Some(body), .. } if is_flagged(body, "success", false) => {
-                Some(Failure::read(body.get("error")))
-            }
-            Reply::Result { raw, body }
-                if !has_flag(body.as_ref()) && is_flagged(raw, "isError", true) =>
-            {
-                Some(Failure::read(raw.pointer("/content/0/text")))
-            }
-            Reply::Protocol { raw, .. } => Some(Failure::read(raw.get("message"))),
-            Reply::Result { .. } | Reply::NoResponse(_) => None,
-        }
+        self.reply.failure()
+    }
+
+    /// Whether the adapter, or its MCP library, rejected the request in any form.
+    pub(crate) fn is_rejected(&self) -> bool {
+        self.reply.is_rejection()
+    }
+
+    /// Whether an MCP library may have rejected the request because it violates the schema of the tool.
+    pub(crate) fn is_rejected_by_schema(&self) -> bool {
+        let is_of_the_adapter = self.body().is_some_and(|body| has_flag(Some(body)));
+        self.is_rejected() && !is_of_the_adapter && !fits_tool_schema(&self.arguments)
     }
 
     /// The code of a failure, if its error has a readable one.
@@ -219,12 +251,13 @@ impl Exchange {
 
     /// The check that reports that the error of a failure cannot be read, and what is wrong with it.
     pub(crate) fn error_obstacle(&self) -> Option<(&'static str, &'static str)> {
-        match &self.reply {
-            Reply::Result { body: Some(body), .. } if has_flag(Some(body)) => error_obstacle(body),
-            Reply::Result { raw, .. } => error_obstacle(raw),
+        let obstacle = match &self.reply {
+            Reply::Result { body: Some(body), .. } if has_flag(Some(body)) => obstacle_in(body),
+            Reply::Result { raw, .. } => obstacle_in(raw),
             Reply::Protocol { .. } => Some(PROTOCOL_ERROR),
             Reply::NoResponse(_) => None,
-        }
+        };
+        obstacle.filter(|(by, _)| !is_of_the_wire(by) || fits_tool_schema(&self.arguments))
     }
 
     /// The code of a failure for calls that come too fast for the adapter.
@@ -263,12 +296,41 @@ impl Exchange {
     /// A short description of the reply for messages.
     pub(crate) fn summary(&self) -> String {
         match (&self.reply, self.failure()) {
+            (Reply::Protocol { code, .. }, Some(failure)) => {
+                format!("the JSON-RPC error {code} ({})", failure.message)
+            }
+            (_, Some(failure)) if failure.code.is_empty() => {
+                format!("an error without a code ({})", failure.message)
+            }
             (_, Some(failure)) => format!("{} ({})", failure.code, failure.message),
-            (Reply::Protocol { code, .. }, None) => format!("the JSON-RPC error {code}"),
             (Reply::NoResponse(lost), None) => lost.to_string(),
-            (Reply::Result { .. }, None) if self.succeeded() => "a success".to_owned(),
-            (Reply::Result { .. }, None) => "not an operation result".to_owned(),
+            (_, None) if self.succeeded() => "a success".to_owned(),
+            (_, None) => "not an operation result".to_owned(),
         }
+    }
+}
+
+impl Reply {
+    /// The error of a failed call in any form.
+    fn failure(&self) -> Option<Failure<'_>> {
+        match self {
+            Self::Result { body: Some(body), .. } if is_flagged(body, "success", false) => {
+                Some(Failure::read(body.get("error")))
+            }
+            Self::Result { raw, body }
+                if !has_flag(body.as_ref()) && is_flagged(raw, "isError", true) =>
+            {
+                Some(Failure::read(raw.pointer("/content/0/text")))
+            }
+            Self::Protocol { raw, .. } => Some(Failure::read(raw.get("message"))),
+            Self::Result { .. } | Self::NoResponse(_) => None,
+        }
+    }
+
+    /// Whether the request was rejected in any form: by a failure, by a tool result with `isError`, or by a
+    /// JSON-RPC error. A rate limit rejects a call whatever it contains.
+    pub(crate) fn is_rejection(&self) -> bool {
+        self.failure().is_some_and(|failure| !failure.code.starts_with("RATE_LIMIT_"))
     }
 }
 
@@ -290,6 +352,88 @@ impl From<Answer> for Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn schemas_of_tools_allow_calls_and_batches() {
+        for arguments in [
+            json!({ "operation": "get_bed" }),
+            json!({ "operation": "get_bed", "params": {}, "bed_id": 7 }),
+            json!({ "operations": [] }),
+            json!({ "operations": [{ "operation": "get_bed", "params": {} }], "params": {} }),
+        ] {
+            assert!(fits_tool_schema(&arguments), "{arguments}");
+        }
+        for arguments in [
+            json!({}),
+            json!(7),
+            json!({ "operation": 7 }),
+            json!({ "operation": "get_bed", "params": [] }),
+            json!({ "operations": {} }),
+            json!({ "operations": [{ "operation": "get_bed" }, 7] }),
+            json!({ "operations": [null] }),
+            json!({ "operation": "get_bed", "operations": ["get_bed"] }),
+        ] {
+            assert!(!fits_tool_schema(&arguments), "{arguments}");
+        }
+    }
+
+    fn exchange(arguments: Value, answer: Answer) -> Exchange {
+        Exchange { tool: "mcp_aql_read".to_owned(), arguments, reply: answer.into() }
+    }
+
+    fn text(text: impl ToString, is_error: bool) -> Answer {
+        let content = json!([{ "type": "text", "text": text.to_string() }]);
+        Answer::Result(json!({ "content": content, "isError": is_error }))
+    }
+
+    fn protocol_error() -> Answer {
+        let (code, message) = (-32_602, "Invalid arguments".to_owned());
+        Answer::Error { code, raw: json!({ "code": code, "message": message }), message }
+    }
+
+    #[test]
+    fn checks_of_the_wire_block_only_what_they_judge() {
+        let is_blocked = |arguments: Value, answer: Answer| {
+            let exchange = exchange(arguments, answer);
+            let of_finding = error_obstacle(&exchange.sent(), &exchange.received());
+            assert_eq!(exchange.error_obstacle(), of_finding);
+            exchange.error_obstacle().is_some()
+        };
+        let (call, invalid) = (json!({ "operation": "x" }), json!({ "operation": 7 }));
+        for answer in [text("Invalid arguments", true), protocol_error()] {
+            assert!(is_blocked(call.clone(), answer.clone()));
+            assert!(!is_blocked(invalid.clone(), answer.clone()));
+            assert!(
+                error_obstacle(&json!("raw"), &exchange(call.clone(), answer).received()).is_none()
+            );
+        }
+        // The adapter answered such a call itself.
+        assert!(is_blocked(invalid, text(json!({ "success": false, "error": "no" }), false)));
+    }
+
+    #[test]
+    fn rejections_have_several_forms() {
+        let failure = |code: &str| {
+            text(json!({ "success": false, "error": { "code": code, "message": "no" } }), false)
+        };
+        for (answer, is_rejection, summary) in [
+            (failure("VALIDATION_INVALID_TYPE"), true, "VALIDATION_INVALID_TYPE (no)"),
+            (failure("RATE_LIMIT_EXCEEDED"), false, "RATE_LIMIT_EXCEEDED (no)"),
+            (
+                text(json!({ "success": false, "error": "no" }), false),
+                true,
+                "an error without a code (no)",
+            ),
+            (text("no", true), true, "an error without a code (no)"),
+            (protocol_error(), true, "the JSON-RPC error -32602 (Invalid arguments)"),
+            (text(json!({ "success": true, "data": null }), true), false, "a success"),
+            (text("yes", false), false, "not an operation result"),
+        ] {
+            let exchange = exchange(json!({ "operation": "x" }), answer);
+            assert_eq!(exchange.is_rejected(), is_rejection, "{exchange:?}");
+            assert_eq!(exchange.summary(), summary);
+        }
+    }
 
     #[test]
     fn finds_failures_that_are_reported_as_successes() {

@@ -87,7 +87,8 @@ impl Skip {
     /// The reason to skip a case because of a rate limit, with the code of the rejection.
     pub(crate) fn too_fast(code: &str) -> Self {
         Self::CutShort(format!(
-            "the adapter rejects calls with {code} for more than a minute: raise its limits for the run"
+            "the adapter rejects calls with {code}, and to wait as long as the rejections state does not \
+             help: raise its limits for the run"
         ))
     }
 
@@ -195,7 +196,8 @@ impl Cases {
     /// Adds a finding, or counts it if its cause is already known. If it concerns a failure whose error could
     /// not be read, the case is blocked instead, because the unread code or message may be the expected one.
     pub(crate) fn fail(&self, finding: Finding) {
-        match call::error_obstacle(&finding.received).filter(|_| !self.judges_forms) {
+        match call::error_obstacle(&finding.sent, &finding.received).filter(|_| !self.judges_forms)
+        {
             Some((by, why)) => self.block(by, why),
             None => self.add(finding),
         }
@@ -205,7 +207,8 @@ impl Cases {
     pub(crate) fn fail_for_causes(&self, findings: impl IntoIterator<Item = Finding>) {
         let mut findings = findings.into_iter();
         if let Some(first) = findings.next() {
-            let is_judged = self.judges_forms || call::error_obstacle(&first.received).is_none();
+            let is_judged =
+                self.judges_forms || call::error_obstacle(&first.sent, &first.received).is_none();
             self.fail(first);
             if is_judged {
                 findings.for_each(|finding| self.keep(finding));
@@ -306,6 +309,20 @@ impl Cases {
         found.map_err(|why| self.skip(why)).ok()
     }
 
+    /// Returns the exchange, or skips the case if the adapter did not reply or limits the rate for too long.
+    pub(crate) fn if_answered(&self, exchange: Exchange) -> Option<Exchange> {
+        // The check `wire.answers` reports a single missing reply.
+        let lost = exchange.no_response().filter(|_| !exchange.was_too_long());
+        let lost = lost.map(|lost| Skip::CutShort(lost.to_string()));
+        match lost.or_else(|| Skip::rate_limited(&exchange)) {
+            Some(why) => {
+                self.skip(why);
+                None
+            }
+            None => Some(exchange),
+        }
+    }
+
     /// Returns the elements. If there are none, marks the check as not applicable.
     pub(crate) fn some_or_not_applicable<T>(
         &self,
@@ -365,6 +382,19 @@ impl Cases {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn replies_of_a_rate_limit_are_no_answers() {
+        let of_code = |code: &str| {
+            let body = serde_json::json!({ "success": false, "error": { "code": code } });
+            let reply = call::Reply::Result { raw: body.clone(), body: Some(body) };
+            Exchange { tool: String::new(), arguments: serde_json::Value::Null, reply }
+        };
+        let cases = Cases::default();
+        assert!(cases.if_answered(of_code("NOT_FOUND_RESOURCE")).is_some() && cases.is_empty());
+        assert!(cases.if_answered(of_code("RATE_LIMIT_EXCEEDED")).is_none());
+        assert!(matches!(cases.results().skipped.keys().next(), Some(Skip::CutShort(_))));
+    }
 
     #[test]
     fn shortens_reasons_and_masks_secrets() {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::call::Exchange;
+use crate::call::{Exchange, rate_limit_code};
 use crate::cases::Skip;
 use crate::sync::lock;
 use crate::wire::{Answer, NoResponse};
@@ -64,13 +64,15 @@ impl RateLimit {
         exchange.body().and_then(Self::of_body).or(unstated)
     }
 
-    /// The rejection in the answer to a raw request.
+    /// The rejection in the answer to a raw request. Such requests call `introspect`, or nothing that exists.
     pub(crate) fn of_answer(answer: &Answer) -> Option<Self> {
         match answer {
             Answer::Result(result) => {
                 let text = result.pointer("/content/0/text").and_then(Value::as_str);
                 let text = text.filter(|text| text.contains("RATE_LIMIT_"))?;
-                Self::of_body(&serde_json::from_str(text).ok()?)
+                let body = serde_json::from_str(text).ok()?;
+                let unstated = rate_limit_code(&body).map(|_| Self::UNSTATED);
+                Self::of_body(&body).or(unstated)
             }
             Answer::NoResponse(NoResponse::Status(429)) => Some(Self::UNSTATED),
             Answer::Error { .. } | Answer::NoResponse(_) => None,
@@ -486,5 +488,17 @@ mod tests {
         assert_eq!(RateLimit::of_body(&body), Some(expected));
         let other = json!({ "error": { "code": "X", "details": { "retry_after_seconds": 1 } } });
         assert_eq!(RateLimit::of_body(&other), None);
+    }
+
+    #[test]
+    fn raw_requests_are_repeated_without_a_stated_time() {
+        let of_code = |code: &str| {
+            let body =
+                json!({ "success": false, "error": { "code": code, "message": "slow down" } });
+            let content = json!([{ "type": "text", "text": body.to_string() }]);
+            RateLimit::of_answer(&Answer::Result(json!({ "content": content })))
+        };
+        assert_eq!(of_code("RATE_LIMIT_EXCEEDED"), Some(RateLimit::UNSTATED));
+        assert_eq!(of_code("VALIDATION_INVALID_TYPE"), None);
     }
 }

@@ -200,6 +200,23 @@ pub const VARIANTS: &[Variant] = &[
         ),
     },
     Variant {
+        // Their descriptions say so.
+        name: "texts-in-lower-case-with-single-spaces",
+        check: "creates.values_kept",
+        tamper: Tamper::Both(
+            |options| {
+                options.store = |bed| {
+                    bed.tags.iter_mut().for_each(|tag| *tag = tag.to_lowercase());
+                    bed.name = bed.name.replace("  ", " ");
+                };
+            },
+            |arguments, body| {
+                describe(arguments, body, "tags", "They are stored in lower case.");
+                describe(arguments, body, "name", "Repeated spaces are reduced to one.");
+            },
+        ),
+    },
+    Variant {
         // Each result orders the set differently, and the description says so.
         name: "tags-are-a-set",
         check: "creates.values_kept",

@@ -67,9 +67,7 @@ pub(super) async fn refused_with(
 /// Whether a call was rejected for its parameters. A failure without a readable code counts as a rejection:
 /// that form is the finding of another check.
 pub(super) fn is_refused(exchange: &Exchange) -> bool {
-    exchange
-        .failure()
-        .is_some_and(|failure| failure.code.is_empty() || failure.code.starts_with("VALIDATION_"))
+    exchange.is_rejected() && exchange.code().is_none_or(|code| code.starts_with("VALIDATION_"))
 }
 
 /// Checks that an operation rejects these parameters, which are added to valid ones. Returns `None` if the
@@ -78,11 +76,11 @@ pub(super) async fn expect_refused(
     run: &Run,
     operation: &Operation,
     more: impl IntoIterator<Item = (impl Into<String>, Value)>,
-    (subject, expected, mend): (impl Into<String>, impl Into<String>, &str),
+    (subject, expected, fix): (impl Into<String>, impl Into<String>, &str),
     cases: &Cases,
 ) -> Option<()> {
     let exchange = refused_with(run, operation, more, cases).await?;
-    cases.expect(is_refused(&exchange), || Finding::of(&exchange, subject, expected, mend));
+    cases.expect(is_refused(&exchange), || Finding::of(&exchange, subject, expected, fix));
     Some(())
 }
 

@@ -50,11 +50,11 @@ fn is_answered(stated: &DangerLevels, cases: &Cases) -> bool {
 }
 
 async fn stated(run: &Run, cases: &Cases) {
-    let stated = DangerLevels::query(run).await;
+    let stated = DangerLevels::query(run, cases).await;
     if !has_gates(run, &stated) {
         return cases.not_applicable("no danger level or confirmation is documented");
     }
-    const MEND: &str = "state it in the reply to `introspect` with the query `danger`: \
+    const FIX: &str = "state it in the reply to `introspect` with the query `danger`: \
                         {\"operations\": [{\"name\": …, \"level\": …}]}, or in the description";
     let Some(reply) = stated.reply.as_ref().filter(|_| is_answered(&stated, cases)) else {
         if stated.reply.is_none() {
@@ -62,7 +62,7 @@ async fn stated(run: &Run, cases: &Cases) {
             let reported = run.adapter.operations.iter().any(|it| stated.is_reported(it));
             cases.expect(reported, || {
                 let expected = "the danger levels of the operations that require confirmation";
-                Finding::shown("introspect", run.adapter.protocol().clone(), expected, MEND)
+                Finding::shown("introspect", run.adapter.protocol().clone(), expected, FIX)
             });
         }
         return;
@@ -73,14 +73,14 @@ async fn stated(run: &Run, cases: &Cases) {
                 &operation.name,
                 reply.received(),
                 "the danger level of the operation",
-                MEND,
+                FIX,
             )
         });
     }
 }
 
 async fn words(run: &Run, cases: &Cases) {
-    let stated = DangerLevels::query(run).await;
+    let stated = DangerLevels::query(run, cases).await;
     let Some(reply) = &stated.reply else {
         return cases.not_applicable("`introspect` does not document the query `danger`");
     };
@@ -119,7 +119,7 @@ async fn words(run: &Run, cases: &Cases) {
 }
 
 async fn levels(run: &Run, cases: &Cases) {
-    let stated = DangerLevels::query(run).await;
+    let stated = DangerLevels::query(run, cases).await;
     if stated.reply.is_none() {
         return cases.not_applicable("`introspect` does not document the query `danger`");
     }
@@ -147,7 +147,7 @@ async fn levels(run: &Run, cases: &Cases) {
 }
 
 async fn gated(run: &Run, cases: &Cases) {
-    let stated = DangerLevels::query(run).await;
+    let stated = DangerLevels::query(run, cases).await;
     let mut is_gated = false;
     for kind in run.resources().kinds() {
         for role in [Role::Delete, Role::Update] {
@@ -231,7 +231,7 @@ async fn expect_gated(
 
 async fn as_stated(run: &Run, cases: &Cases) {
     let Some(asked) = super::confirmation::ask(run, cases).await else { return };
-    let stated = DangerLevels::query(run).await;
+    let stated = DangerLevels::query(run, cases).await;
     let entry = stated.of(&asked.operation.name);
     let confirmed = entry.and_then(|entry| entry.get("requires_confirmation"));
     cases.expect(confirmed != Some(&Value::Bool(false)), || {
@@ -264,7 +264,8 @@ async fn trust_stated(run: &Run, cases: &Cases) {
     if !run.adapter.documents_query("adapter_info") {
         return cases.not_applicable("`introspect` does not document the query `adapter_info`");
     }
-    let exchange = run.introspect(json!({ "query": "adapter_info" })).await;
+    let query = json!({ "query": "adapter_info" });
+    let Some(exchange) = run.introspect(query, cases).await else { return };
     const INFO: Form = Form::Open(&[
         must("name", Form::Word),
         must("version", Form::Word),

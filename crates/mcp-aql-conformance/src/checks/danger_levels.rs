@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::adapter::Operation;
 use crate::call::Exchange;
+use crate::cases::Cases;
 use crate::run::Run;
 
 /// The danger levels in ascending order.
@@ -21,9 +22,9 @@ pub(super) struct DangerLevels {
 
 impl DangerLevels {
     /// Queries `introspect` if it supports the query `danger`.
-    pub(super) async fn query(run: &Run) -> Self {
+    pub(super) async fn query(run: &Run, cases: &Cases) -> Self {
         let reply = match run.adapter.documents_query("danger") {
-            true => Some(run.introspect(json!({ "query": "danger" })).await),
+            true => run.introspect(json!({ "query": "danger" }), cases).await,
             false => None,
         };
         Self { reply }

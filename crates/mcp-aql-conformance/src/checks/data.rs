@@ -8,9 +8,9 @@ use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::call::{Exchange, Reply};
+use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
-use crate::forms;
+use crate::forms::{self, Form};
 use crate::run::Run;
 
 /// The length of the name that replaces `${long_name}`, in bytes.
@@ -75,28 +75,35 @@ struct Expectation {
 enum Outcome {
     /// `{"success": true, …}`.
     Success,
-    /// `{"success": false, "error": …}`.
+    /// `{"success": false, "error": …}`, and the error has a code.
     Failure,
     /// A failure whose error has `code` and `message` only.
     BareFailure,
-    /// A failure, a tool result with `isError`, or a JSON-RPC error: an MCP library may reject requests that
-    /// violate the tool's schema.
+    /// A failure, a tool result with `isError` and without `success`, or a JSON-RPC error: an MCP library may
+    /// reject requests that violate the tool's schema.
     Refusal,
 }
 
 impl Expectation {
+    /// The form of the reply, if the outcome is one form.
+    const fn form(&self) -> Option<&'static Form> {
+        match self.outcome {
+            Outcome::BareFailure => Some(&forms::BARE_FAILURE),
+            Outcome::Success | Outcome::Failure | Outcome::Refusal => None,
+        }
+    }
+
     fn holds(&self, run: &Run, exchange: &Exchange) -> bool {
         let is_as_expected = match self.outcome {
             Outcome::Success => exchange.succeeded(),
-            Outcome::Failure => exchange.failure().is_some(),
+            Outcome::Failure => exchange.body().is_some() && exchange.code().is_some(),
             Outcome::BareFailure => {
-                exchange.body().is_some_and(|body| forms::BARE_FAILURE.fits(body))
+                exchange.body().is_some_and(|body| self.form().is_some_and(|it| it.fits(body)))
             }
-            Outcome::Refusal => is_refused(exchange),
+            Outcome::Refusal => exchange.is_rejected(),
         };
         let message = exchange.failure().map_or("", |failure| failure.message);
-        // Another check reports errors without a code.
-        let is_code = |code: &String| exchange.code().is_none_or(|it| it == code);
+        let is_code = |code: &String| exchange.code() == Some(code);
         is_as_expected
             && self.code.as_ref().is_none_or(is_code)
             && self.message.as_ref().is_none_or(|part| message.contains(&filled(part, run)))
@@ -104,15 +111,6 @@ impl Expectation {
                 exchange.data().and_then(|data| data.pointer(pointer)) == Some(value)
             })
     }
-}
-
-/// Whether a call was rejected in any form.
-fn is_refused(exchange: &Exchange) -> bool {
-    let is_flagged = match &exchange.reply {
-        Reply::Result { raw, .. } => raw.get("isError") == Some(&Value::Bool(true)),
-        Reply::Protocol { .. } | Reply::NoResponse(_) => false,
-    };
-    is_flagged || exchange.failure().is_some()
 }
 
 /// Replaces the placeholders in a text of a call.
@@ -145,9 +143,15 @@ pub(super) async fn calls(run: &Run, check: &str, cases: &Cases) {
         });
         join_all(calls.map(|(tool, arguments)| async move {
             let Some(exchange) = run.refused(tool, arguments, cases).await else { return };
-            cases.expect(case.expect.holds(run, &exchange), || {
-                Finding::of(&exchange, tool, filled(&case.expected, run), &*case.fix)
-            });
+            let finding = |expected| Finding::of(&exchange, tool, expected, &*case.fix);
+            let expected = filled(&case.expected, run);
+            if let (Some(form), Some(body)) = (case.expect.form(), exchange.body())
+                && !form.fits(body)
+            {
+                form.check(body, cases, |faults| finding(format!("{expected} ({faults})")));
+            } else {
+                cases.expect(case.expect.holds(run, &exchange), || finding(expected));
+            }
         }))
         .await;
     }
@@ -183,7 +187,6 @@ mod tests {
 
     use super::*;
     use crate::checks::{self, errors};
-    use crate::forms::Form;
 
     /// Compares a file of `cases` with what the runner uses. With `UPDATE=1` in the environment, writes it.
     fn compare(name: &str, current: &Value) {

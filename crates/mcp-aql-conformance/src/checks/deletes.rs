@@ -165,7 +165,7 @@ async fn only_named_of(run: &Run, kind: &Resource, cases: &Cases) -> Option<()> 
         kind.identity(after).as_ref() == Some(&other.id)
             && kind.settable(run).iter().all(|name| before.get(name) == after.get(name))
     });
-    cases.expect(is_there, || Finding {
+    cases.expect_success(&looked, is_there, || Finding {
         sent: removed.sent(),
         ..Finding::shown(
             removed.operation(),

@@ -60,7 +60,8 @@ async fn status_form(run: &Run, cases: &Cases) {
     if !run.adapter.documents_query("quota_status") {
         return cases.not_applicable("`introspect` does not document the query `quota_status`");
     }
-    let exchange = run.introspect(json!({ "query": "quota_status" })).await;
+    let query = json!({ "query": "quota_status" });
+    let Some(exchange) = run.introspect(query, cases).await else { return };
     let data = exchange.data().cloned().unwrap_or_default();
     let has_form = STATUS.check(&data, cases, |expected| {
         Finding::of(

@@ -78,9 +78,7 @@ async fn fresh(run: &Run, cases: &Cases) {
         let Some(connection) = another(run, cases).await else { return };
         let exchange = run.send_on(&connection, &run.adapter.introspect, asked.clone()).await;
         connections.push(connection);
-        if let Some(lost) = exchange.no_response() {
-            return cases.skip(Skip::CutShort(lost.to_string()));
-        }
+        let Some(exchange) = cases.if_answered(exchange) else { return };
         let id = exchange.data().and_then(|data| data.get("_protocol")).and_then(id_of);
         let Some(id) = id.map(str::to_owned) else { continue };
         cases.expect(!seen.contains(&id), || {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Check, checks, shapes};
-use crate::call::{Exchange, Reply};
+use crate::call::{Exchange, Reply, fits_tool_schema};
 use crate::cases::{Cases, Finding};
 use crate::run::Run;
 use crate::wire::Samples;
@@ -70,9 +70,9 @@ fn unexpected_response(run: &Run, cases: &Cases) {
 }
 
 /// Expects that no message was counted in these statistics.
-fn none_of(samples: Samples, expected: &str, mend: &str, cases: &Cases) {
+fn none_of(samples: Samples, expected: &str, fix: &str, cases: &Cases) {
     cases.expect(samples.count == 0, || {
-        Finding::shown("messages of the adapter", samples.first, expected, mend)
+        Finding::shown("messages of the adapter", samples.first, expected, fix)
     });
 }
 
@@ -135,17 +135,9 @@ fn stays_open(run: &Run, cases: &Cases) {
     });
 }
 
-/// Whether the schema of an endpoint tool allows these arguments. An MCP library may reject others before
-/// the adapter reads them.
-fn is_request(arguments: &Value) -> bool {
-    let names_one = arguments.get("operation").is_some_and(Value::is_string);
-    let names_many = arguments.get("operations").is_some_and(Value::is_array);
-    (names_one || names_many) && arguments.get("params").is_none_or(Value::is_object)
-}
-
 fn one_text_item(_: &Run, exchange: &Exchange, cases: &Cases) {
     let Reply::Result { raw, body } = &exchange.reply else { return };
-    if !is_request(&exchange.arguments) {
+    if !fits_tool_schema(&exchange.arguments) {
         return;
     }
     let items = raw.get("content").and_then(Value::as_array);
@@ -167,7 +159,7 @@ fn one_text_item(_: &Run, exchange: &Exchange, cases: &Cases) {
 
 fn protocol_errors(run: &Run, exchange: &Exchange, cases: &Cases) {
     let is_endpoint = run.adapter.endpoints.iter().any(|tool| tool.name == exchange.tool);
-    if !is_endpoint || !is_request(&exchange.arguments) || exchange.no_response().is_some() {
+    if !is_endpoint || !fits_tool_schema(&exchange.arguments) || exchange.no_response().is_some() {
         return;
     }
     cases.expect(!matches!(exchange.reply, Reply::Protocol { .. }), || {

@@ -42,10 +42,10 @@ impl Collector<'_> {
     /// No model is involved: the text is the adapter's reply, which a model would read.
     pub(super) async fn semantic_tests(&mut self) -> Value {
         let run = self.run;
-        let mut found = Vec::new();
+        let (mut found, cases) = (Vec::new(), Cases::default());
         for operation in &run.adapter.operations {
             let params = json!({ "query": "operations", "name": operation.name });
-            let reply = run.introspect(params.clone()).await;
+            let Some(reply) = run.introspect(params.clone(), &cases).await else { continue };
             let listed = |name: &str| {
                 operation.listed.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
             };
@@ -63,7 +63,7 @@ impl Collector<'_> {
                 },
             }));
         }
-        self.list("semantic_tests", found, &Cases::default(), "it lists no operations")
+        self.list("semantic_tests", found, &cases, "it lists no operations")
     }
 }
 

@@ -10,6 +10,7 @@ use super::{confirmed, token_of};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::shorten_message;
+use crate::pace::MAX_CALL_WAIT;
 use crate::resources::{LedgerEntry, Role};
 use crate::run::{Run, arguments};
 use crate::wire::Connection;
@@ -18,6 +19,9 @@ use crate::wire::Connection;
 const REMOVALS_PER_SESSION: usize = 100;
 /// The minimum time for the removal after the time limit of the run.
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The interval between attempts to remove an item from an adapter that limits the rate of calls.
+const REMOVAL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The names of remaining items by their resource and the reason.
 type RemainingItems = BTreeMap<(String, String), Vec<String>>;
@@ -37,9 +41,8 @@ impl Run {
                 .map(|made| async move { (made, self.clear(made, None).await) })
                 .collect();
             let gone: Vec<_> = stream::iter(going).buffer_unordered(self.at_once()).collect().await;
-            let (held, rest): (Vec<_>, Vec<_>) = gone.into_iter().partition(
-                |(_, gone)| matches!(gone, Err(reported) if reported.starts_with("RATE_LIMIT_")),
-            );
+            let (held, rest): (Vec<_>, Vec<_>) =
+                gone.into_iter().partition(|(_, gone)| is_limited(gone));
             let again = self.clear_elsewhere(held).await;
             for (made, gone) in rest.into_iter().chain(again) {
                 let Err(mut why) = gone else { continue };
@@ -75,7 +78,8 @@ impl Run {
             .collect()
     }
 
-    /// Removes items in another session.
+    /// Removes items in another session. Waits while the adapter limits the rate of calls, unless that does not
+    /// help.
     async fn clear_elsewhere<'m>(
         &self,
         held: Vec<(&'m LedgerEntry, Result<(), String>)>,
@@ -85,8 +89,18 @@ impl Run {
         }
         let Ok(connection) = self.open().await else { return held };
         let mut again = Vec::new();
+        let mut waited = Duration::ZERO;
         for (made, _) in held {
-            again.push((made, self.clear(made, Some(&connection)).await));
+            let mut gone = self.clear(made, Some(&connection)).await;
+            while is_limited(&gone) && waited < MAX_CALL_WAIT && !self.is_over() {
+                tokio::time::sleep(REMOVAL_INTERVAL).await;
+                waited += REMOVAL_INTERVAL;
+                gone = self.clear(made, Some(&connection)).await;
+            }
+            if gone.is_ok() {
+                waited = Duration::ZERO;
+            }
+            again.push((made, gone));
         }
         connection.close().await;
         again
@@ -154,6 +168,11 @@ impl Run {
             _ => Err(exchange.summary()),
         }
     }
+}
+
+/// Whether a limit prevented a removal.
+fn is_limited(gone: &Result<(), String>) -> bool {
+    matches!(gone, Err(why) if why.starts_with("RATE_LIMIT_"))
 }
 
 impl LedgerEntry {

@@ -60,6 +60,12 @@ impl Resource {
         self.described(run).0
     }
 
+    /// Whether a type documents that updates may change this field.
+    pub(crate) fn documents_change(&self, run: &Run, name: &str) -> bool {
+        let (fields, is_documented) = self.described(run);
+        is_documented && fields.iter().any(|field| field.name == name)
+    }
+
     /// The changeable fields, and whether a type documents them. Otherwise they are the parameters of the
     /// creation.
     fn described<'a>(&self, run: &'a Run) -> (Vec<Field<'a>>, bool) {

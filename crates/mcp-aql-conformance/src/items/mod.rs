@@ -306,9 +306,9 @@ impl Run {
         let object = looked.data().and_then(|data| thing.resource.object(data));
         if object.is_none() {
             cases.skip_without(format!(
-                "`{}` does not return the created {}: {}",
-                looked.operation(),
+                "the created {}, which is gone or cannot be read: `{}` returned {}",
                 thing.resource.name,
+                looked.operation(),
                 looked.summary()
             ));
         }

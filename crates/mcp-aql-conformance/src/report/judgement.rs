@@ -34,6 +34,7 @@ impl CheckReport {
         let mut report = Self::untested(check);
         // Whether another run could test skipped cases.
         let mut is_open = false;
+        let mut is_limited = true;
         for (adapter, collected) in surfaces {
             let mode = adapter.map(|adapter| adapter.mode.to_string());
             report.passed += collected.passed;
@@ -44,6 +45,7 @@ impl CheckReport {
                 .findings
                 .extend(findings.map(|finding| Finding { modes: modes.clone(), ..finding }));
             for (why, count) in &collected.skipped {
+                is_limited &= matches!(why, Skip::Limited(_));
                 if let Skip::Blocked { by, why } = why {
                     report.add_obstruction(by, why, *count);
                     continue;
@@ -73,6 +75,8 @@ impl CheckReport {
             (0, 0, true) if report.not_applicable.is_some() => Verdict::NotApplicable,
             (0, 0, _) => Verdict::Skip,
         };
+        report.limited =
+            report.verdict == Verdict::Skip && is_limited && !report.skipped.is_empty();
         if report.verdict == Verdict::NotApplicable {
             report.skipped.clear();
         } else {
@@ -111,6 +115,7 @@ impl CheckReport {
             not_applicable: None,
             partial: false,
             cut_short: false,
+            limited: false,
         }
     }
 }
@@ -174,13 +179,21 @@ fn left_behind(whole: &RunResults) -> Vec<String> {
     whole.surfaces.iter().flat_map(of_mode).collect()
 }
 
-/// The operations and checks that the configuration excludes, and further adapters of the server.
-fn left_out(settings: &Settings, adapter: Option<&Adapter>) -> Vec<String> {
+/// The operations and checks that the configuration or the limits of the run exclude, and further adapters of
+/// the server.
+fn left_out<'a>(
+    settings: &Settings,
+    adapter: Option<&Adapter>,
+    checks: impl Iterator<Item = &'a CheckReport>,
+) -> Vec<String> {
+    let limited = checks.filter(|check| check.limited);
+    let limited = limited.map(|check| format!("{}: {}", check.id, check.why_not()));
+    let limited: Vec<_> = limited.collect();
     let excluded = settings.file.skip.iter().map(ToString::to_string);
     let others = adapter.into_iter().flat_map(Adapter::others).map(|prefix| {
         format!("the adapter whose tools begin with `{prefix}mcp_aql`: another one answered first")
     });
-    excluded.chain(others).chain(adapter.and_then(not_sampled)).collect()
+    excluded.chain(others).chain(adapter.and_then(not_sampled)).chain(limited).collect()
 }
 
 /// The number of operations that the run did not exercise, if it exercised a sample.
@@ -216,7 +229,7 @@ impl Report {
             runner: env!("CARGO_PKG_VERSION").to_owned(),
             requested_level: settings.level,
             conformance_level: 0,
-            left_out: left_out(settings, adapter),
+            left_out: left_out(settings, adapter, categories.iter().flat_map(|it| &it.checks)),
             obstacles: match whole.is_interrupted {
                 true => vec![INTERRUPTED.to_owned()],
                 false => unlearned(whole),
@@ -325,6 +338,8 @@ impl Report {
                     continue;
                 }
                 match check.verdict {
+                    // The report names it among what the level does not cover.
+                    Verdict::Skip if check.limited => {}
                     Verdict::Fail => obstacles.push(format!("{} failed", check.id)),
                     Verdict::Skip => {
                         let why = check.skipped.keys().next().cloned();
@@ -358,5 +373,44 @@ impl Report {
                 .extend(obstacles.into_iter().map(|obstacle| format!("level {level}: {obstacle}")));
         }
         self.conformance_level = granted;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::Cases;
+    use crate::report::tests::faultless;
+
+    /// The report of a check whose cases were skipped for these reasons.
+    fn skipped(skips: &[Skip]) -> CheckReport {
+        let cases = Cases::default();
+        skips.iter().for_each(|skip| cases.skip(skip.clone()));
+        let results = cases.results();
+        let check = checks::all().find(|check| check.id == "creates.rejected_whole");
+        CheckReport::judge(check.expect("it exists"), [(None, &results)].into_iter())
+    }
+
+    #[test]
+    fn limited_checks_deny_no_level_but_are_named() {
+        let limited = Skip::Limited("it was called 40 times".to_owned());
+        let scarce = Skip::Scarce("an item".to_owned());
+        for (skips, is_limited) in [
+            (vec![limited.clone()], true),
+            (vec![limited.clone(), scarce.clone()], false),
+            (vec![scarce], false),
+            (vec![], false),
+        ] {
+            let check = skipped(&skips);
+            assert_eq!((check.verdict, check.limited), (Verdict::Skip, is_limited), "{skips:?}");
+            let left_out = left_out(&Settings::default(), None, [&check].into_iter());
+            let named = "creates.rejected_whole: limited: it was called 40 times";
+            assert_eq!(left_out == [named], is_limited, "{left_out:?}");
+            let mut report = faultless(2);
+            report.conformance_level = 0;
+            report.categories[0].checks.push(check);
+            report.grade(&Settings::default());
+            assert_eq!(report.conformance_level == 2, is_limited, "{:?}", report.obstacles);
+        }
     }
 }

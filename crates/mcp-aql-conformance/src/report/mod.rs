@@ -123,8 +123,8 @@ pub struct Report {
     pub requested_level: u8,
     /// The achieved level: 0, 1 or 2.
     pub conformance_level: u8,
-    /// Operations and checks that the configuration excludes, with the reasons. The level does not cover
-    /// them.
+    /// Operations and checks that the configuration or the limits of the run exclude, with the reasons. The
+    /// level does not cover them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
     /// The reasons why the level is not higher.
@@ -227,6 +227,10 @@ pub struct CheckReport {
     /// Whether the check was interrupted because the adapter stopped answering or time ran out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut_short: bool,
+    /// Whether no case was judged because the run had called operations as often as it may. Such a check does
+    /// not deny the level, but the level does not cover it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub limited: bool,
 }
 
 /// The cases of a check that the findings of another check made impossible.

@@ -71,6 +71,7 @@ fn check(id: &str, verdict: Verdict, text: &str) -> CheckReport {
         blocks: 0,
         partial: false,
         cut_short: false,
+        limited: false,
     }
 }
 

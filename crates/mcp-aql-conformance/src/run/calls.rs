@@ -193,17 +193,7 @@ impl Run {
 
     /// Sends a call, and skips the case if the adapter is unresponsive or limits the rate for too long.
     async fn answered(&self, tool: &str, arguments: Value, cases: &Cases) -> Option<Exchange> {
-        let exchange = self.send(tool, arguments, None).await;
-        if let Some(lost) = exchange.no_response().filter(|_| !exchange.was_too_long()) {
-            // The check `wire.answers` reports a single missing reply.
-            cases.skip(Skip::CutShort(lost.to_string()));
-            return None;
-        }
-        if let Some(too_fast) = Skip::rate_limited(&exchange) {
-            cases.skip(too_fast);
-            return None;
-        }
-        Some(exchange)
+        cases.if_answered(self.send(tool, arguments, None).await)
     }
 
     /// Sends a call without permission checks: for `introspect` and harmless calls.
@@ -274,15 +264,17 @@ impl Run {
     /// see its replies.
     pub(crate) async fn ask_again(&self) {
         if !self.adapter.introspect.is_empty() {
-            self.introspect(serde_json::json!({ "query": "operations" })).await;
-            self.introspect(serde_json::json!({ "query": "types" })).await;
+            for query in ["operations", "types"] {
+                let params = Map::from_iter([("query".to_owned(), query.into())]);
+                self.send(&self.adapter.introspect, arguments("introspect", params), None).await;
+            }
         }
     }
 
-    /// Calls `introspect`.
-    pub(crate) async fn introspect(&self, params: Value) -> Exchange {
+    /// Calls `introspect`. Skips the case if there is no answer to the query.
+    pub(crate) async fn introspect(&self, params: Value, cases: &Cases) -> Option<Exchange> {
         let arguments = serde_json::json!({ "operation": "introspect", "params": params });
-        self.send(&self.adapter.introspect, arguments, None).await
+        self.answered(&self.adapter.introspect, arguments, cases).await
     }
 
     /// Makes a permitted or harmless call on another connection.

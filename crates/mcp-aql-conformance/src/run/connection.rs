@@ -59,7 +59,7 @@ impl Run {
         if let Some(lost) = self.health().lost.clone() {
             return Err(lost);
         }
-        if Instant::now() >= self.prolonged.get().copied().unwrap_or_else(|| self.end()) {
+        if self.is_over() {
             return Err(NoResponse::OutOfTime(self.pacer.out_of_time(self.settings.limits.run)));
         }
         let current = Arc::clone(&*self.connection.read().await);
@@ -87,6 +87,11 @@ impl Run {
                 Err(lost)
             }
         }
+    }
+
+    /// Whether the time for calls is over.
+    pub(crate) fn is_over(&self) -> bool {
+        Instant::now() >= self.prolonged.get().copied().unwrap_or_else(|| self.end())
     }
 
     /// Makes no further calls, or makes calls again.

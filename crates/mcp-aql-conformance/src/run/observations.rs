@@ -21,7 +21,8 @@ impl Run {
         self.health().note(exchange, started);
         self.note_gate(exchange);
         self.note_path(exchange);
-        if let Some(obstacle) = exchange.error_obstacle() {
+        let is_endpoint = self.adapter.endpoints.iter().any(|tool| tool.name == exchange.tool);
+        if let Some(obstacle) = exchange.error_obstacle().filter(|_| is_endpoint) {
             self.unread_error.get_or_init(|| obstacle);
         }
         self.resources.note(exchange, sent);

@@ -33,8 +33,7 @@ impl Run {
             let kept = lock(&self.spares).pop();
             match kept {
                 Some(kept) if kept.ended().is_none() => {
-                    // Notifications for an earlier check do not concern this one.
-                    kept.take_notifications();
+                    kept.reset();
                     return Ok(SpareConnection(kept));
                 }
                 Some(_) => {}

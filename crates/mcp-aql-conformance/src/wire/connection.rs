@@ -243,6 +243,15 @@ impl Connection {
         std::mem::take(&mut self.link.inbox.lock().notifications)
     }
 
+    /// Prepares the connection for another check: notifications and malformed messages of an earlier one do not
+    /// concern it, and its unexpected errors are not excused.
+    pub(crate) fn reset(&self) {
+        let mut state = self.link.inbox.lock();
+        state.notifications.clear();
+        state.is_raw = false;
+        state.raw = None;
+    }
+
     /// Closes the connection.
     pub(crate) async fn close(self) {
         self.link.outgoing.close(self.limit.min(CLOSE_TIMEOUT)).await;
@@ -267,6 +276,22 @@ mod tests {
         fn close(&self, _limit: Duration) -> BoxFuture<'_, ()> {
             Box::pin(async {})
         }
+    }
+
+    #[tokio::test]
+    async fn errors_are_excused_only_for_the_check_that_sent_malformed_messages() {
+        let tap = Arc::<Tap>::default();
+        let inbox = Inbox::new(Arc::clone(&tap));
+        let link = Link { outgoing: Arc::new(Silent), inbox: Arc::clone(&inbox) };
+        let limit = Duration::from_millis(10);
+        let connection = Connection { link, next_id: AtomicU64::new(1), limit, hello: Value::Null };
+        let error = br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}"#;
+        connection.send_raw(b"{").await.unwrap();
+        assert!(inbox.take(error));
+        assert_eq!(tap.seen().unexpected.count, 0);
+        connection.reset();
+        assert!(inbox.take(error));
+        assert_eq!(tap.seen().unexpected.count, 1);
     }
 
     #[tokio::test]

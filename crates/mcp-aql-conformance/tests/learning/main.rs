@@ -10,6 +10,7 @@
 
 mod adapter;
 mod causes;
+mod schema_rejections;
 mod shared_causes;
 
 use std::collections::BTreeSet;
@@ -228,14 +229,13 @@ async fn an_error_that_is_a_text_is_one_finding() {
         "parameters.enum",
         "parameters.unknown_nested",
         "parameters.wrong_type",
-        "routing.unknown_operation",
         "routing.wrong_endpoint",
     ] {
         assert_eq!(check(&report, id).verdict, Verdict::Pass, "{id}: {:#?}", check(&report, id));
     }
-    for id in ["errors.registry", "routing.mismatch_code"] {
-        let check = report.checks().find(|check| check.id == id);
-        assert!(check.is_none_or(|check| check.verdict == Verdict::Blocked), "{check:#?}");
+    // These expect a certain code, or that there is one.
+    for id in ["errors.registry", "introspection.bad_query", "routing.unknown_operation"] {
+        assert_eq!(check(&report, id).verdict, Verdict::Blocked, "{id}: {:#?}", check(&report, id));
     }
     let causes: BTreeSet<_> =
         report.checks().flat_map(|check| &check.blocked_by).map(|by| by.check.as_str()).collect();
@@ -272,7 +272,7 @@ async fn failures_in_plain_text_and_as_json_rpc_errors_are_failures() {
     for (change, by) in [(plain, "wire.one_text_item"), (protocol, "wire.protocol_errors")] {
         let (report, new) = caused(change).await;
         assert_eq!(new, ids(&[by]));
-        for id in ["parameters.enum", "parameters.unknown_nested", "routing.unknown_operation"] {
+        for id in ["parameters.enum", "parameters.unknown_nested"] {
             assert_eq!(
                 check(&report, id).verdict,
                 Verdict::Pass,
@@ -280,7 +280,24 @@ async fn failures_in_plain_text_and_as_json_rpc_errors_are_failures() {
                 check(&report, id)
             );
         }
+        let check = check(&report, "routing.unknown_operation");
+        assert_eq!(check.verdict, Verdict::Blocked, "{check:#?}");
+        assert_eq!(check.blocked_by[0].check, by);
     }
+}
+
+#[tokio::test]
+async fn a_failure_with_details_differs_in_them() {
+    // REQ-INT-28
+    let (report, _) = caused(|request, response| {
+        if request["params"]["arguments"]["params"]["query"] == "conformance_probe_of_nothing" {
+            change_body(response, |body| body["error"]["details"] = json!({ "query": "types" }));
+        }
+    })
+    .await;
+    let finding = &check(&report, "introspection.bad_query").findings[0];
+    let paths: Vec<_> = finding.differences.iter().map(|it| it.path.as_str()).collect();
+    assert_eq!(paths, ["/error/details"], "{finding:#?}");
 }
 
 #[tokio::test]

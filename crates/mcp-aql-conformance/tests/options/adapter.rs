@@ -1,7 +1,7 @@
 //! A small adapter on standard input and output, with deliberate faults.
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 pub(crate) fn serve(faults: &[String]) {
     let is_single = std::env::var("MCP_AQL_ENDPOINT_MODE").as_deref() == Ok("single");
     let has = |name: &str| faults.iter().any(|fault| fault == name);
-    let adapter = Adapter { is_single, has: &has, beds: RefCell::default() };
+    let (beds, removals) = (RefCell::default(), Cell::new(0));
+    let adapter = Adapter { is_single, has: &has, beds, removals };
     let mut received = std::env::var_os("GARDEN_RECEIVED")
         .and_then(|file| std::fs::OpenOptions::new().append(true).create(true).open(file).ok());
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
@@ -43,8 +44,10 @@ pub(crate) fn serve(faults: &[String]) {
 struct Adapter<'a> {
     is_single: bool,
     has: &'a dyn Fn(&str) -> bool,
-    /// The identifiers of the beds that this process has created.
-    beds: RefCell<BTreeSet<String>>,
+    /// The labels of the beds that this process has created, by their identifiers.
+    beds: RefCell<BTreeMap<String, Value>>,
+    /// The number of calls of `delete_bed`.
+    removals: Cell<usize>,
 }
 
 impl Adapter<'_> {
@@ -132,9 +135,12 @@ impl Adapter<'_> {
             "introspect" => self.introspect(params),
             "list_beds" if (self.has)("garden") => {
                 let beds = self.beds.borrow();
-                let beds: Vec<_> =
-                    beds.iter().map(|id| json!({ "bed_id": id, "label": "bed" })).collect();
-                success(&json!(beds))
+                let bed = |(id, label): (&String, &Value)| match (self.has)("unlabelled-list") {
+                    true => json!({ "bed_id": id }),
+                    false => json!({ "bed_id": id, "label": label }),
+                };
+                let items: Vec<_> = beds.iter().map(bed).collect();
+                success(&json!({ "items": items }))
             }
             "list_beds" => success(&json!([{ "bed_id": "b1" }])),
             "create_bed" => self.create(params),
@@ -155,13 +161,17 @@ impl Adapter<'_> {
         if let Some(file) = Self::file(&id) {
             std::fs::write(file, "").expect("the folder is writable");
         }
-        beds.insert(id.clone());
+        beds.insert(id.clone(), params["label"].clone());
         success(&json!({ "bed_id": id, "label": params["label"] }))
     }
 
     fn delete(&self, params: &Value) -> Value {
         let id = params["bed_id"].as_str().unwrap_or_default();
-        if !self.beds.borrow_mut().remove(id) {
+        self.removals.set(self.removals.get() + 1);
+        if (self.has)("limited-removals") && self.removals.get() <= 2 {
+            return failure("RATE_LIMIT_EXCEEDED", "too many beds are deleted at once");
+        }
+        if self.beds.borrow_mut().remove(id).is_none() {
             return failure("NOT_FOUND_RESOURCE", &format!("there is no bed '{id}'"));
         }
         if let Some(file) = Self::file(id) {
@@ -222,9 +232,14 @@ impl Adapter<'_> {
                 { "name": "name", "type": "string", "required": false,
                   "description": "The name of one." },
             ]),
-            "create_bed" if (self.has)("garden") => json!([
-                { "name": "label", "type": "string", "required": true, "description": "A label." },
-            ]),
+            "create_bed" if (self.has)("garden") => {
+                let label = json!({ "name": "label", "type": "string", "required": true,
+                    "description": "A label." });
+                let notify = json!({ "name": "notify", "type": "string", "required": false,
+                    "description": "The address that gets a mail." });
+                let count = if (self.has)("notify") { 2 } else { 1 };
+                [label, notify].into_iter().take(count).collect()
+            }
             "delete_bed" | "measure_bed" => json!([
                 { "name": "bed_id", "type": "string", "required": true, "description": "The bed." },
             ]),

@@ -29,6 +29,8 @@ const TESTS: &[Test] = &[
     ("trace_has_every_message_without_secrets", trace_has_every_message_without_secrets),
     ("baseline_accepts_findings", baseline_accepts_findings),
     ("reports_are_compared", reports_are_compared),
+    ("parameters_that_no_reply_shows_are_no_fields", parameters_that_no_reply_shows),
+    ("limited_removals_are_repeated", limited_removals_are_repeated),
     ("coverage_counts_called_operations", coverage_counts_called_operations),
     ("invalid_selections_exit_with_3", invalid_selections_exit_with_3),
     ("plan_calls_only_introspection", plan::calls_only_introspection),
@@ -311,6 +313,29 @@ fn reports_are_compared() {
     let output = run(&["diff", &clean, &faulty, "--format", "json"], &[]);
     let diff: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(diff["new"][0]["check"], "introspection.bad_query");
+}
+
+const READ_BACK: [&str; 4] = ["--check", "creates.read_back", "--allow", "create,delete"];
+
+fn parameters_that_no_reply_shows() {
+    // REQ-CNF-04, REQ-CNF-13
+    let read_back = |faults: &[&str]| {
+        let (_, tested) = report(&READ_BACK, &[&["garden"], faults].concat());
+        tested["categories"][0]["checks"][0].clone()
+    };
+    let check = read_back(&["notify"]);
+    assert_eq!((&check["verdict"], &check["found"]), (&json!("pass"), &json!(0)), "{check}");
+    let why = check["skipped"].as_object().unwrap().keys().next().unwrap();
+    assert!(why.contains("nothing shows whether `notify` is one of them"), "{why}");
+    // The result of the CREATE operation shows that a bed has a label.
+    let check = read_back(&["unlabelled-list"]);
+    assert_eq!(check["verdict"], "fail", "{check}");
+}
+
+fn limited_removals_are_repeated() {
+    // REQ-RATE-02
+    let (_, tested) = report(&READ_BACK, &["garden", "limited-removals"]);
+    assert_eq!(tested["leftBehind"], Value::Null, "{tested}");
 }
 
 fn coverage_counts_called_operations() {

@@ -8,6 +8,7 @@ use super::{Fault, Tamper, arguments_of, calls};
 pub const HIGHEST_LEVELS: &[(&str, u8)] = &[
     ("never-deletes", 0),
     ("deletes-everything", 0),
+    ("deletes-everything-and-errors-are-texts", 0),
     ("drops-a-field", 0),
     ("texts-trimmed", 0),
     ("tags-sorted-and-distinct", 0),
@@ -33,6 +34,20 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "deletes.only_named",
         neighbours: &["deletes.reads_change_nothing"],
         tamper: Tamper::Garden(|options| options.remove = |beds, _| beds.clear()),
+    },
+    Fault {
+        // The unread error of the next call does not hide that the call had to succeed.
+        name: "deletes-everything-and-errors-are-texts",
+        check: "deletes.only_named",
+        neighbours: &["deletes.reads_change_nothing", "errors.form", "wire.is_error"],
+        tamper: Tamper::Both(
+            |options| options.remove = |beds, _| beds.clear(),
+            |_, body| {
+                if let Some(error) = body.get_mut("error") {
+                    *error = error["message"].take();
+                }
+            },
+        ),
     },
     Fault {
         name: "drops-a-field",

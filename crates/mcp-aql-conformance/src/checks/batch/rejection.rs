@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{is_without, item, results, send, succeeded, supported};
-use crate::call::{Exchange, Reply};
+use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::run::Run;
 
@@ -24,7 +24,7 @@ pub(super) async fn empty(run: &Run, cases: &Cases) {
         for operations in [json!([]), json!({}), json!("conformance")] {
             let sent = json!({ "operations": operations });
             let Some(exchange) = run.refused(&tool.name, sent, cases).await else { return };
-            cases.expect(is_batch_failure(&exchange), || {
+            cases.expect(is_batch_failure(&exchange) || exchange.is_rejected_by_schema(), || {
                 Finding::of(
                     &exchange,
                     &tool.name,
@@ -53,9 +53,8 @@ pub(super) async fn item_form(run: &Run, cases: &Cases) {
             .first()
             .and_then(|result| result.pointer("/result/error/message")?.as_str());
         let message = exchange.failure().map(|failure| failure.message).or(inner);
-        // An MCP library may reject requests that violate the tool's schema.
-        let is_unheard = matches!(exchange.reply, Reply::Protocol { .. });
-        cases.expect(is_unheard || message.is_some_and(says_item), || {
+        let is_explained = message.is_some_and(says_item);
+        cases.expect(is_explained || exchange.is_rejected_by_schema(), || {
             Finding::of(
                 &exchange,
                 format!("{tool}: {item}"),
@@ -77,7 +76,7 @@ pub(super) async fn extra_member(run: &Run, cases: &Cases) {
     ] {
         let sent = json!({ "operations": items, name: value });
         let Some(exchange) = run.refused(&tool, sent, cases).await else { return };
-        cases.expect(is_batch_failure(&exchange), || {
+        cases.expect(is_batch_failure(&exchange) || exchange.is_rejected_by_schema(), || {
             Finding::of(
                 &exchange,
                 format!("{tool}: {name}"),

@@ -80,7 +80,7 @@ async fn filter_by(
     let matching = items.iter().filter(|item| value_of(item).as_ref() == Some(wanted)).count();
     let hits = found.iter().filter(|item| value_of(item).as_ref() == Some(wanted)).count();
     let strays = found.iter().filter(|item| !may_match(value_of(item).as_ref(), wanted)).count();
-    cases.expect(hits == matching && strays == 0, || {
+    cases.expect_success(&exchange, hits == matching && strays == 0, || {
         Finding::of(
             &exchange,
             format!("{}: filter.{name}", operation.name),

@@ -46,13 +46,13 @@ async fn refused_each(
     cases: &Cases,
     parameter: &'static str,
     values: &[Value],
-    (expected, mend): (&'static str, &'static str),
+    (expected, fix): (&'static str, &'static str),
 ) {
     let operations = having(run, parameter, cases);
     let jobs = operations.into_iter().flat_map(|operation| {
         values.iter().map(move |value| async move {
             let more = [(parameter, value.clone())];
-            let finding = (format!("{}: {parameter}", operation.name), expected, mend);
+            let finding = (format!("{}: {parameter}", operation.name), expected, fix);
             expect_refused(run, operation, more, finding, cases).await;
         })
     });

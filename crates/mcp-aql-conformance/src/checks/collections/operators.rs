@@ -149,7 +149,7 @@ impl Filtered<'_> {
     /// Compares the selected items with the expected ones.
     async fn compare(&self, name: &str, case: Case) {
         let Some((wrong, exchange)) = self.mistakes(&case).await else { return };
-        self.cases.expect(wrong == 0, || {
+        self.cases.expect_success(&exchange, wrong == 0, || {
             Finding::of(
                 &exchange,
                 format!("{}: filter.{name}", self.operation.name),

@@ -57,9 +57,9 @@ impl PendingCall<'_> {
         &self,
         exchange: &Exchange,
         expected: impl Into<String>,
-        mend: &str,
+        fix: &str,
     ) -> Finding {
-        Finding::of(exchange, &self.operation.name, expected, mend)
+        Finding::of(exchange, &self.operation.name, expected, fix)
     }
 }
 
@@ -202,7 +202,7 @@ pub(in crate::checks) async fn none(run: &Run, cases: &Cases) {
              `{operation}`"
         ));
     }
-    let stated = DangerLevels::query(run).await;
+    let stated = DangerLevels::query(run, cases).await;
     let says_so = |operation: &&Operation| stated.says_confirmed(operation);
     let is_claimed = run.adapter.capability("confirmation") == Some(true);
     let confirmed = run.adapter.operations.iter().find(says_so);

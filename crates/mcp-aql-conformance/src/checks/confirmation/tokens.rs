@@ -125,7 +125,7 @@ pub(super) async fn other_operation(run: &Run, cases: &Cases) {
 /// Tries the token of an operation with operations that do not act on the run's items, which need configured
 /// parameters.
 async fn other_configured(run: &Run, first: &GatedOperation, cases: &Cases) {
-    let stated = DangerLevels::query(run).await;
+    let stated = DangerLevels::query(run, cases).await;
     let configured = run.adapter.operations.iter().filter_map(|operation| {
         let params = run.settings.file.params.get(&operation.name)?;
         let is_other = operation.name != first.operation && !operation.is_read();

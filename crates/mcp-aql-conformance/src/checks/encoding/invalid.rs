@@ -26,8 +26,8 @@ pub(super) async fn nul(run: &Run, cases: &Cases) {
         });
     };
     // Every adapter has this operation.
-    let exchange = run.introspect(json!({ "query": "operations", "name": "a\u{0}b" })).await;
-    if exchange.no_response().is_none() {
+    let query = json!({ "query": "operations", "name": "a\u{0}b" });
+    if let Some(exchange) = run.introspect(query, cases).await {
         refuses(&exchange, "name");
     }
     for (operation, parameter) in free_texts(run) {
@@ -47,12 +47,12 @@ const PLACE: &str = "conformance-probe";
 const EXPECTED: &str =
     "a failure VALIDATION_INVALID_ENCODING, or a JSON-RPC error if the transport cannot decode it";
 
-const UTF8_MEND: &str = "read the messages as bytes and reject those that are not valid UTF-8; replacing invalid \
+const UTF8_FIX: &str = "read the messages as bytes and reject those that are not valid UTF-8; replacing invalid \
     bytes changes the text of the client. The MCP SDK for Python decodes standard input with errors=\"replace\", and \
     the one for TypeScript with toString(\"utf8\"): both replace the bytes before the code of an adapter sees \
     them, so read the lines of `sys.stdin.buffer` or `process.stdin` yourself, and pass the valid ones to the SDK";
 
-const SURROGATE_MEND: &str = "reject an escape such as \\ud800 without its other half: the text cannot be written \
+const SURROGATE_FIX: &str = "reject an escape such as \\ud800 without its other half: the text cannot be written \
     as UTF-8. The JSON parsers of JavaScript and of Python's `json` accept such an escape, so look for code units \
     from U+D800 to U+DFFF in all parsed texts";
 
@@ -74,19 +74,19 @@ const SURROGATES: [InvalidText; 3] = [
 ];
 
 pub(super) async fn invalid_utf8(run: &Run, cases: &Cases) {
-    send_all_invalid(run, &NO_UTF8, UTF8_MEND, cases).await;
+    send_all_invalid(run, &NO_UTF8, UTF8_FIX, cases).await;
 }
 
 pub(super) async fn lone_surrogate(run: &Run, cases: &Cases) {
-    send_all_invalid(run, &SURROGATES, SURROGATE_MEND, cases).await;
+    send_all_invalid(run, &SURROGATES, SURROGATE_FIX, cases).await;
 }
 
 /// Sends requests that must not succeed, each on a connection of its own.
-async fn send_all_invalid(run: &Run, all: &[InvalidText], mend: &str, cases: &Cases) {
+async fn send_all_invalid(run: &Run, all: &[InvalidText], fix: &str, cases: &Cases) {
     match run.spare().await {
         Ok(connection) => {
             for broken in all {
-                send_invalid(run, &connection, (broken, mend), cases).await;
+                send_invalid(run, &connection, (broken, fix), cases).await;
             }
             run.give_back(connection);
         }
@@ -98,7 +98,7 @@ async fn send_all_invalid(run: &Run, all: &[InvalidText], mend: &str, cases: &Ca
 async fn send_invalid(
     run: &Run,
     connection: &Connection,
-    ((bytes, what), mend): (&InvalidText, &str),
+    ((bytes, what), fix): (&InvalidText, &str),
     cases: &Cases,
 ) {
     let call = json!({
@@ -124,7 +124,7 @@ async fn send_invalid(
         || exchange.code() == Some("VALIDATION_INVALID_ENCODING");
     cases.expect(is_refused, || Finding {
         sent: json!(sent(bytes, what)),
-        ..Finding::of(&exchange, "introspect: `name`", EXPECTED, mend)
+        ..Finding::of(&exchange, "introspect: `name`", EXPECTED, fix)
     });
 }
 

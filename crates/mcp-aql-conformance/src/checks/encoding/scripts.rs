@@ -8,6 +8,7 @@ use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding};
 use crate::category::Category;
 use crate::checks::calls::valid_or_missing;
+use crate::checks::creates::StatedChanges;
 use crate::nouns::is_identifier;
 use crate::resources::RESERVED;
 use crate::run::Run;
@@ -28,8 +29,8 @@ const TEXTS: [(&str, &str); 6] = [
 
 pub(super) async fn unicode(run: &Run, cases: &Cases) {
     for (what, text) in TEXTS {
-        let exchange = run.introspect(json!({ "query": "operations", "name": text })).await;
-        if exchange.no_response().is_none() {
+        let query = json!({ "query": "operations", "name": text });
+        if let Some(exchange) = run.introspect(query, cases).await {
             is_taken(&exchange, "name", what, cases);
         }
     }
@@ -136,7 +137,8 @@ async fn create_with(
             operation.name, parameter.name
         ));
     };
-    cases.expect(*shown == sent, || {
+    let changes = StatedChanges::of(Some(parameter), None);
+    cases.expect(*shown == sent || changes.allow(&sent, shown), || {
         Finding::of(
             &exchange,
             format!("{}: `{}`", operation.name, parameter.name),

@@ -10,10 +10,7 @@ use crate::run::Run;
 
 pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
     let params = json!({ "query": "operations", "name": "introspect" });
-    let exchange = run.introspect(params).await;
-    if let Some(lost) = exchange.no_response() {
-        return cases.skip(Skip::CutShort(lost.to_string()));
-    }
+    let Some(exchange) = run.introspect(params, cases).await else { return };
     let stated = exchange.data().and_then(|data| data.get("operation")).unwrap_or(&Value::Null);
     let renamed = naming::renamed(stated, &run.adapter.name_member);
     let details = renamed.as_ref().unwrap_or(stated);
@@ -79,14 +76,12 @@ pub(super) async fn stable(run: &Run, cases: &Cases) {
         Err(lost) => return cases.skip(Skip::CutShort(lost.to_string())),
     };
     for (params, before) in again {
-        let here = run.introspect(params.clone()).await;
+        let here = run.introspect(params.clone(), cases).await;
         let arguments = json!({ "operation": "introspect", "params": params });
         let there = run.send_on(&other, &run.adapter.introspect, arguments).await;
+        let there = cases.if_answered(there);
         for (exchange, place) in [(here, "later"), (there, "in another session")] {
-            if let Some(lost) = exchange.no_response() {
-                cases.skip(Skip::CutShort(lost.to_string()));
-                continue;
-            }
+            let Some(exchange) = exchange else { continue };
             let now = exchange.body().cloned().unwrap_or_default();
             cases.expect(lasting(&now) == lasting(before), || {
                 Finding::of(

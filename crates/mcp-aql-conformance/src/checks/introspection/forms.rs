@@ -296,19 +296,19 @@ pub(super) fn type_details_form(run: &Run, cases: &Cases) {
         let details = of.details_as_sent();
         let kind = details.get("kind").and_then(Value::as_str).unwrap_or_default();
         let agrees = ["name", "kind"].iter().all(|it| of.listed.get(it) == details.get(it));
-        let mend = "return `name` and `kind` of a type as listed, with `values` for an enum, `fields` for an \
+        let fix = "return `name` and `kind` of a type as listed, with `values` for an enum, `fields` for an \
                     object, `members` for a union and nothing else for a scalar";
         match forms::type_details(kind) {
             Some(form) if agrees => {
                 form.check(details, cases, |reported| {
-                    Finding::shown(&of.name, details.clone(), reported, mend)
+                    Finding::shown(&of.name, details.clone(), reported, fix)
                 });
             }
             _ => cases.fail(Finding::shown(
                 &of.name,
                 details.clone(),
                 "the name and the kind as in the list of types",
-                mend,
+                fix,
             )),
         }
     }

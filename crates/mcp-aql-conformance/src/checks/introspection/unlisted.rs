@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::category::Category;
 use crate::forms::is_snake_case;
 use crate::nouns::singular;
@@ -85,10 +85,8 @@ pub(super) async fn list_complete(run: &Run, cases: &Cases) {
 
 /// Looks up a name in introspection and calls it as an operation of the READ tool.
 async fn look_up(run: &Run, name: String, cases: &Cases) {
-    let exchange = run.introspect(json!({ "query": "operations", "name": name })).await;
-    if let Some(lost) = exchange.no_response() {
-        return cases.skip(Skip::CutShort(lost.to_string()));
-    }
+    let query = json!({ "query": "operations", "name": name });
+    let Some(exchange) = run.introspect(query, cases).await else { return };
     let details = exchange.data().and_then(|data| data.get("operation"));
     let is_described = details.is_some_and(|details| !details.is_null());
     let finding = |exchange| {

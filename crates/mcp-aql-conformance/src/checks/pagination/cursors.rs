@@ -12,7 +12,7 @@ async fn with_cursor(
     run: &Run,
     cases: &Cases,
     change: impl Fn(&str) -> Vec<String>,
-    (expected, mend): (&'static str, &'static str),
+    (expected, fix): (&'static str, &'static str),
 ) {
     let change = &change;
     let jobs = paged(run, cases).into_iter().map(|operation| async move {
@@ -27,7 +27,7 @@ async fn with_cursor(
             params.insert("after".to_owned(), json!(changed));
             let Some(exchange) = run.refused_call(operation, params, cases).await else { return };
             cases.expect(is_refused(&exchange), || {
-                Finding::of(&exchange, format!("{}: after", operation.name), expected, mend)
+                Finding::of(&exchange, format!("{}: after", operation.name), expected, fix)
             });
         }
     });
@@ -39,7 +39,7 @@ async fn refuses_cursors(
     run: &Run,
     cases: &Cases,
     cursors: &[(Option<&str>, String)],
-    (expected, mend): (&'static str, &'static str),
+    (expected, fix): (&'static str, &'static str),
 ) {
     let jobs = paged(run, cases).into_iter().map(|operation| async move {
         let returned = operation.details().pointer("/returns/name").and_then(Value::as_str);
@@ -47,7 +47,7 @@ async fn refuses_cursors(
         let others = cursors.iter().filter(|(of, _)| of.is_none() || *of != returned);
         for (_, cursor) in others {
             let more = [("first", json!(1)), ("after", json!(cursor))];
-            let finding = (format!("{}: after", operation.name), expected, mend);
+            let finding = (format!("{}: after", operation.name), expected, fix);
             let tried = expect_refused(run, operation, more, finding, cases).await;
             if tried.is_none() {
                 return;

@@ -65,7 +65,8 @@ pub(super) async fn boundaries(run: &Run, cases: &Cases) {
         cases.not_applicable("no parameter is documented with a constraint that has bounds");
     }
     let jobs = calls.into_iter().map(|(operation, parameter, params, amid)| async move {
-        let Some(exchange) = run.call(operation, params, cases).await else { return };
+        let exchange = run.call(operation, params, cases).await;
+        let Some(exchange) = exchange.filter(|it| cases.is_readable(it)) else { return };
         let is_refused = blames(&exchange, &parameter.name);
         if let Some(params) = amid.filter(|_| is_refused) {
             let Some(control) = run.call(operation, params, cases).await else { return };
@@ -97,7 +98,8 @@ fn is_fully_documented(parameter: &Parameter) -> bool {
 
 /// Calls an operation with the configured parameters.
 async fn as_named(run: &Run, operation: &Operation, params: Map<String, Value>, cases: &Cases) {
-    let Some(exchange) = run.act(operation, params.clone(), cases).await else { return };
+    let exchange = run.act(operation, params.clone(), cases).await;
+    let Some(exchange) = exchange.filter(|it| cases.is_readable(it)) else { return };
     for parameter in &operation.parameters {
         if !params.contains_key(&parameter.name) {
             cases.skip_without(format!(

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{all, is_unread_failure, refused, refuses, subject, unfit};
 use crate::adapter::{Operation, Parameter};
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::calls::valid;
 use crate::run::{Run, arguments, do_all};
 use crate::shape::{Fault, Shape};
@@ -40,10 +40,8 @@ pub(super) async fn nested(run: &Run, cases: &Cases) {
 
 /// Tests `introspect` if there is no other READ operation.
 async fn nested_in_introspect(run: &Run, cases: &Cases) {
-    let exchange = run.introspect(json!({ "query": "operations" })).await;
-    if let Some(lost) = exchange.no_response() {
-        return cases.skip(Skip::CutShort(lost.to_string()));
-    }
+    let query = json!({ "query": "operations" });
+    let Some(exchange) = run.introspect(query, cases).await else { return };
     cases.expect_success(&exchange, true, || {
         Finding::of(
             &exchange,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::probe::{Probe, reply_value};
 use crate::adapter::naming;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::limits;
 use crate::run::Run;
 use crate::wire::Answer;
@@ -21,10 +21,7 @@ pub(super) async fn pipelined(run: &Run, cases: &Cases) {
         (*name, run.send_on(connection, &run.adapter.introspect, arguments).await)
     });
     for (name, exchange) in join_all(calls).await {
-        if let Some(too_fast) = Skip::rate_limited(&exchange) {
-            cases.skip(too_fast);
-            continue;
-        }
+        let Some(exchange) = cases.if_answered(exchange) else { continue };
         let details =
             exchange.data().and_then(|data| data.get("operation")).unwrap_or(&Value::Null);
         if !details.is_object() {

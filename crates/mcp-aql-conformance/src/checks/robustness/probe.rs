@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::call::Reply;
 use crate::cases::{Cases, Finding, Skip};
 use crate::checks::wire;
-use crate::json_size::is_light;
 use crate::run::{Run, SpareConnection};
 use crate::wire::{Answer, Connection, NoResponse};
 
@@ -48,7 +48,7 @@ impl<'a> Probe<'a> {
 
     /// Checks that the connection still answers an ordinary call. Otherwise reports a finding and lets the
     /// next case open a new connection.
-    pub(super) async fn survives(&mut self, sent: &str, mend: &str) {
+    pub(super) async fn survives(&mut self, sent: &str, fix: &str) {
         let Some(connection) = &self.connection else { return };
         let params = json!({ "operation": "introspect", "params": { "query": "types" } });
         let call = json!({ "name": self.run.adapter.introspect, "arguments": params });
@@ -64,7 +64,7 @@ impl<'a> Probe<'a> {
                 shortened(sent),
                 reply_value(&answer),
                 "a reply to the following call of `introspect`",
-                mend,
+                fix,
             )
         });
         if !is_well {
@@ -74,9 +74,9 @@ impl<'a> Probe<'a> {
 
     /// Sends a request that must be rejected: by a JSON-RPC error, by a result with `isError`, or by a
     /// failure.
-    pub(super) async fn refuses(&mut self, method: &str, params: &str, what: &str, mend: &str) {
+    pub(super) async fn refuses(&mut self, method: &str, params: &str, what: &str, fix: &str) {
         let Some((message, answer)) = self.send(method, params).await else { return };
-        self.judge(&message, &answer, what, mend).await;
+        self.judge(&message, &answer, what, fix).await;
     }
 
     /// Sends such a request that the parser of the adapter may reject. The check `wire.unreadable_requests`
@@ -86,7 +86,7 @@ impl<'a> Probe<'a> {
         method: &str,
         params: &str,
         what: &str,
-        mend: &str,
+        fix: &str,
     ) {
         let Some((message, answer)) = self.send(method, params).await else { return };
         let is_silent = matches!(answer, Answer::NoResponse(NoResponse::TimedOut(_)));
@@ -95,9 +95,9 @@ impl<'a> Probe<'a> {
         }
         if is_silent {
             self.cases.block(wire::UNREADABLE, wire::NO_REPLY);
-            return self.survives(&message, mend).await;
+            return self.survives(&message, fix).await;
         }
-        self.judge(&message, &answer, what, mend).await;
+        self.judge(&message, &answer, what, fix).await;
     }
 
     /// Sends a request, and returns it with the answer.
@@ -115,19 +115,18 @@ impl<'a> Probe<'a> {
     }
 
     /// Expects that a request was rejected and that the connection still answers.
-    async fn judge(&mut self, message: &str, answer: &Answer, what: &str, mend: &str) {
+    async fn judge(&mut self, message: &str, answer: &Answer, what: &str, fix: &str) {
         let is_refused = match answer {
-            Answer::Error { .. } => true,
-            Answer::Result(result) => is_failure(result),
             // An HTTP server may reject the request before it parses it.
             Answer::NoResponse(lost) => matches!(lost, NoResponse::Status(400..=499)),
+            Answer::Error { .. } | Answer::Result(_) => Reply::from(answer.clone()).is_rejection(),
         };
         match self.known.filter(|_| !is_refused) {
             Some((by, why)) => self.cases.block(by, why),
             None => {
                 self.cases.expect(is_refused, || Finding {
                     sent: json!(shortened(message)),
-                    ..Finding::shown(what, reply_value(answer), "a failure or an error", mend)
+                    ..Finding::shown(what, reply_value(answer), "a failure or an error", fix)
                 });
             }
         }
@@ -135,7 +134,7 @@ impl<'a> Probe<'a> {
             self.connection = None;
             return;
         }
-        self.survives(message, mend).await;
+        self.survives(message, fix).await;
     }
 
     /// Keeps the connection for other checks.
@@ -144,15 +143,6 @@ impl<'a> Probe<'a> {
             self.run.give_back(connection);
         }
     }
-}
-
-/// Whether a tool result is a failure.
-fn is_failure(result: &Value) -> bool {
-    let text = result.pointer("/content/0/text").and_then(Value::as_str);
-    let light = text.filter(|text| is_light(text.as_bytes()));
-    let body = light.and_then(|text| serde_json::from_str::<Value>(text).ok());
-    result.get("isError") == Some(&json!(true))
-        || body.is_some_and(|body| body.get("success") == Some(&json!(false)))
 }
 
 /// A message shortened for the report.

@@ -159,7 +159,7 @@ pub(super) fn as_typed(run: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             exchange.operation(),
             format!(
-                "a {returned} of the documented type; {}",
+                "a result of the documented type {returned}; {}",
                 why.unwrap_or_else(|| "the result has none".to_owned())
             ),
             "generate the documented type from the returned one",

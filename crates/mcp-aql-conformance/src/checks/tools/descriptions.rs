@@ -114,7 +114,7 @@ fn unnamed_categories(run: &Run, tool: &Tool) -> Vec<Category> {
 }
 
 pub(super) fn description_parts(run: &Run, cases: &Cases) {
-    let mend = "list the operations as in the template of the protocol: `Supported operations: create_task, \
+    let fix = "list the operations as in the template of the protocol: `Supported operations: create_task, \
                 …` for the tool of a family, and a line for each category such as `- Create: create_task` for \
                 the one tool of the single mode";
     if !knows_operations(run, cases) {
@@ -131,7 +131,7 @@ pub(super) fn description_parts(run: &Run, cases: &Cases) {
                         "a description that mentions the operations of each category; missing: {}",
                         listed(&unnamed)
                     ),
-                    mend,
+                    fix,
                 )
             });
             continue;
@@ -145,7 +145,7 @@ pub(super) fn description_parts(run: &Run, cases: &Cases) {
                 format!("tool `{}`", tool.name),
                 tool.description.clone(),
                 "a description that lists the operations of the tool by their names",
-                mend,
+                fix,
             )
         });
     }
