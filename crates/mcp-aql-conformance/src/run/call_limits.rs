@@ -62,7 +62,8 @@ impl CallTimes {
     }
 }
 
-/// Calls of limited operations that have not ended. They count until this is dropped.
+/// Calls of limited operations, and of those that create items, that have not ended. They count until this is
+/// dropped.
 pub(crate) struct PendingCalls<'r> {
     run: &'r Run,
     calls: BTreeMap<String, usize>,
@@ -129,35 +130,47 @@ impl Run {
     /// # Errors
     /// The reason why the call may not be made.
     pub(crate) async fn within_limits(&self, arguments: &Value) -> Result<PendingCalls<'_>, Skip> {
-        let called = self.called(arguments);
-        for (operation, _) in called.iter().filter(|(it, _)| it.category == Some(Category::Create))
-        {
-            self.may_create_more(operation)?;
-        }
-        let limited = called.into_iter().filter(|(operation, _)| self.is_irreversible(operation));
-        let calls: BTreeMap<_, _> =
-            limited.map(|(operation, count)| (operation.name.clone(), count)).collect();
-        while !self.add_pending(&calls)? {
+        let is_create = |operation: &Operation| operation.category == Some(Category::Create);
+        let mut called = self.called(arguments);
+        called.retain(|(operation, _)| is_create(operation) || self.is_irreversible(operation));
+        while !self.add_pending(&called)? {
             tokio::time::sleep(WAIT_INTERVAL).await;
         }
-        Ok(PendingCalls { run: self, calls })
+        let calls = called.iter().map(|(operation, count)| (operation.name.clone(), *count));
+        Ok(PendingCalls { run: self, calls: calls.collect() })
     }
 
-    /// Counts calls as pending if they keep the limit even if all other pending calls succeed.
-    fn add_pending(&self, calls: &BTreeMap<String, usize>) -> Result<bool, Skip> {
+    /// Counts calls as pending if they keep the limits even if all other pending calls succeed.
+    fn add_pending(&self, calls: &[(&Operation, usize)]) -> Result<bool, Skip> {
         let max = self.settings.max_irreversible;
         let mut pending = lock(&self.pending);
         for (operation, count) in calls {
-            self.is_below_limit(operation, *count)?;
-            let done = self.resources().effects_of(operation);
-            if done + pending.get(operation).copied().unwrap_or_default() + count > max {
-                return Ok(false);
+            let with_pending = count + pending.get(&operation.name).copied().unwrap_or_default();
+            if operation.category == Some(Category::Create) {
+                self.may_create_more(operation, *count)?;
+                if self.exceeds_created(operation, with_pending) {
+                    return Ok(false);
+                }
+            }
+            if self.is_irreversible(operation) {
+                self.is_below_limit(&operation.name, *count)?;
+                if self.resources().effects_of(&operation.name) + with_pending > max {
+                    return Ok(false);
+                }
             }
         }
         for (operation, count) in calls {
-            *pending.entry(operation.clone()).or_default() += count;
+            *pending.entry(operation.name.clone()).or_default() += count;
         }
         Ok(true)
+    }
+
+    /// Whether the limit does not allow so many more items that a CREATE operation creates.
+    fn exceeds_created(&self, create: &Operation, count: usize) -> bool {
+        let kind = self.resources().kinds().iter().find(|kind| kind.create == create.name);
+        kind.is_some_and(|kind| {
+            self.resources().left_of(&kind.name) + count > self.settings.max_created
+        })
     }
 
     pub(super) fn is_below_limit(&self, operation: &str, count: usize) -> Result<(), Skip> {
@@ -171,25 +184,14 @@ impl Run {
         )))
     }
 
-    /// The reason not to send a request that must be rejected: an adapter that does not reject it has run an
-    /// operation too often.
-    pub(super) fn is_exhausted(&self, arguments: &Value) -> Option<Skip> {
-        let mut called = self.called(arguments).into_iter();
-        called.find_map(|(operation, count)| {
-            let is_limited = self.is_irreversible(operation);
-            self.is_below_limit(&operation.name, count).err().filter(|_| is_limited)
-        })
-    }
-
-    /// Returns an error if the run has created enough items or needs the remaining time to remove them.
-    pub(super) fn may_create_more(&self, create: &Operation) -> Result<(), Skip> {
-        let max = self.settings.max_created;
-        let kind = self.resources().kinds().iter().find(|kind| kind.create == create.name);
-        if let Some(kind) = kind
-            && self.resources().left_of(&kind.name) >= max
-        {
+    /// Returns an error if the run may not create so many more items, or needs the remaining time to remove
+    /// those that it has created.
+    pub(super) fn may_create_more(&self, create: &Operation, count: usize) -> Result<(), Skip> {
+        if self.exceeds_created(create, count) {
+            let max = self.settings.max_created;
             return Err(Skip::Limited(format!(
-                "`{}` has created {max} items that still exist; `created_items` under [limits] allows more",
+                "`{}` may create at most {max} items that exist at the same time; `created_items` under \
+                 [limits] allows more",
                 create.name
             )));
         }
