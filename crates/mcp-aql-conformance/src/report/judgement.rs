@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::coverage::Coverage;
+use super::obstacles::{IN_PART, NOT_TESTED};
 use super::{
     CategoryReport, CheckReport, Obstruction, Report, SCHEMA_VERSION, Summary, Verdict, show,
 };
@@ -174,13 +175,13 @@ fn left_behind(whole: &RunResults) -> Vec<String> {
     whole.surfaces.iter().flat_map(of_mode).collect()
 }
 
-/// The operations and checks that the configuration excludes, and further adapters of the server.
-fn left_out(settings: &Settings, adapter: Option<&Adapter>) -> Vec<String> {
-    let excluded = settings.file.skip.iter().map(ToString::to_string);
-    let others = adapter.into_iter().flat_map(Adapter::others).map(|prefix| {
+/// The parts of the server that the run did not test.
+fn outside_run(adapter: &Adapter) -> Vec<String> {
+    let others = adapter.others().into_iter().map(|prefix| {
         format!("the adapter whose tools begin with `{prefix}mcp_aql`: another one answered first")
     });
-    excluded.chain(others).chain(adapter.and_then(not_sampled)).collect()
+    let unread = adapter.unread_tools.as_ref().map(|why| format!("further tools: {why}"));
+    others.chain(unread).chain(not_sampled(adapter)).collect()
 }
 
 /// The number of operations that the run did not exercise, if it exercised a sample.
@@ -216,7 +217,9 @@ impl Report {
             runner: env!("CARGO_PKG_VERSION").to_owned(),
             requested_level: settings.level,
             conformance_level: 0,
-            left_out: left_out(settings, adapter),
+            left_out: settings.file.skip.iter().map(ToString::to_string).collect(),
+            outside_run: adapter.map(outside_run).unwrap_or_default(),
+            sampled: adapter.is_some_and(|adapter| not_sampled(adapter).is_some()),
             obstacles: match whole.is_interrupted {
                 true => vec![INTERRUPTED.to_owned()],
                 false => unlearned(whole),
@@ -262,7 +265,7 @@ impl Report {
             [&mut self.implementation, &mut self.version, &mut self.spec_version, &mut self.target];
         let lists =
             self.obstacles.iter_mut().chain(&mut self.left_behind).chain(&mut self.left_out);
-        let lists = lists.chain(&mut self.invocation);
+        let lists = lists.chain(&mut self.outside_run).chain(&mut self.invocation);
         for text in names.into_iter().chain(lists) {
             shorten_message(text, secrets);
             secrets.mask(text);
@@ -329,16 +332,12 @@ impl Report {
                     Verdict::Skip => {
                         let why = check.skipped.keys().next().cloned();
                         let why = why.unwrap_or_else(|| show::NO_CASE.to_owned());
-                        obstacles.push(format!("{} was not tested: {why}", check.id));
+                        obstacles.push(format!("{} {NOT_TESTED}: {why}", check.id));
                     }
                     Verdict::Pass
                         if check.cut_short || (is_partial && !check.skipped.is_empty()) =>
                     {
-                        obstacles.push(format!(
-                            "{} was tested in part: {}",
-                            check.id,
-                            check.why_in_part()
-                        ));
+                        obstacles.push(format!("{} {IN_PART}: {}", check.id, check.why_in_part()));
                     }
                     // Their causes are named once.
                     Verdict::Blocked => {}
