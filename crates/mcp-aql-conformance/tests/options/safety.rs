@@ -58,7 +58,7 @@ pub(crate) fn two_categories_need_both() {
     let faults = ["garden", "batch", "deceptive"];
     let folder = tempfile::tempdir().unwrap();
     let config = write(folder.path(), "[params.get_weather]");
-    let mode = ["--mode", "single", "--level", "1", "--timeout", "1", "--config", &config];
+    let mode = ["--mode", "single", "--category", "parameters", "--config", &config];
     let (safe, received) = tested(&mode, &faults);
     assert_eq!(successes(&received, "get_weather"), 0);
     let said = safe.to_string();
@@ -70,7 +70,7 @@ pub(crate) fn two_categories_need_both() {
 }
 
 pub(crate) fn examples_remove_no_safeguard() {
-    let arguments = ["--mode", "single", "--level", "1", "--timeout", "1", "--allow", "create"];
+    let arguments = ["--mode", "single", "--category", "parameters", "--allow", "create"];
     let (_, received) = tested(&arguments, &["garden", "nested"]);
     let options =
         received.iter().map(|request| &request["params"]["arguments"]["params"]["options"]);
@@ -83,7 +83,8 @@ pub(crate) fn created_items_are_limited() {
     let folder = tempfile::tempdir().unwrap();
     let settings = "allow = ['create', 'delete']\n[limits]\ncreated_items = 6";
     let config = write(folder.path(), settings);
-    let arguments = ["--mode", "single", "--level", "1", "--timeout", "1", "--config", &config];
+    let arguments = ["--mode", "single", "--category", "parameters", "--config", &config];
+    let arguments = [&arguments[..], &["--category", "creates", "--category", "batch"]].concat();
     let (_, received) = tested(&arguments, &["garden", "batch"]);
     let (mut beds, mut most) = (0_usize, 0);
     for request in &received {
