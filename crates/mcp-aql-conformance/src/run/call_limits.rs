@@ -62,22 +62,45 @@ impl CallTimes {
     }
 }
 
+/// The number of calls of each operation that have not ended.
+type CallCounts = BTreeMap<String, usize>;
+
 /// Calls of limited operations, and of those that create items, that have not ended. They count until this is
 /// dropped.
 pub(crate) struct PendingCalls<'r> {
-    run: &'r Run,
-    calls: BTreeMap<String, usize>,
+    counts: &'r Mutex<CallCounts>,
+    calls: CallCounts,
+}
+
+impl<'r> PendingCalls<'r> {
+    /// Adds calls to these counts.
+    fn add(counts: &'r Mutex<CallCounts>, calls: &[(&Operation, usize)]) -> Self {
+        let mut pending = lock(counts);
+        for (operation, count) in calls {
+            *pending.entry(operation.name.clone()).or_default() += count;
+        }
+        let calls = calls.iter().map(|(operation, count)| (operation.name.clone(), *count));
+        Self { counts, calls: calls.collect() }
+    }
 }
 
 impl Drop for PendingCalls<'_> {
     fn drop(&mut self) {
-        let mut pending = lock(&self.run.pending);
+        let mut pending = lock(self.counts);
         for (operation, calls) in &self.calls {
             if let Some(count) = pending.get_mut(operation) {
                 *count = count.saturating_sub(*calls);
             }
         }
     }
+}
+
+fn is_create(operation: &Operation) -> bool {
+    operation.category == Some(Category::Create)
+}
+
+fn count_of(counts: &Mutex<CallCounts>, operation: &Operation) -> usize {
+    lock(counts).get(&operation.name).copied().unwrap_or_default()
 }
 
 impl Run {
@@ -130,39 +153,70 @@ impl Run {
     /// # Errors
     /// The reason why the call may not be made.
     pub(crate) async fn within_limits(&self, arguments: &Value) -> Result<PendingCalls<'_>, Skip> {
-        let is_create = |operation: &Operation| operation.category == Some(Category::Create);
         let mut called = self.called(arguments);
         called.retain(|(operation, _)| is_create(operation) || self.is_irreversible(operation));
-        while !self.add_pending(&called)? {
+        // The calls before may belong to a check that goes on only after this call.
+        let until = Instant::now() + self.settings.limits.request;
+        loop {
+            if let Some(pending) = self.add_pending(&called)? {
+                return Ok(pending);
+            }
+            if Instant::now() >= until {
+                return Err(Skip::Limited(
+                    "other calls that have not ended may reach the limits under [limits]"
+                        .to_owned(),
+                ));
+            }
             tokio::time::sleep(WAIT_INTERVAL).await;
         }
-        let calls = called.iter().map(|(operation, count)| (operation.name.clone(), *count));
-        Ok(PendingCalls { run: self, calls: calls.collect() })
     }
 
     /// Counts calls as pending if they keep the limits even if all other pending calls succeed.
-    fn add_pending(&self, calls: &[(&Operation, usize)]) -> Result<bool, Skip> {
-        let max = self.settings.max_irreversible;
-        let mut pending = lock(&self.pending);
+    fn add_pending(&self, calls: &[(&Operation, usize)]) -> Result<Option<PendingCalls<'_>>, Skip> {
+        let _turn = lock(&self.limits_turn);
         for (operation, count) in calls {
-            let with_pending = count + pending.get(&operation.name).copied().unwrap_or_default();
-            if operation.category == Some(Category::Create) {
+            if is_create(operation) {
                 self.may_create_more(operation, *count)?;
-                if self.exceeds_created(operation, with_pending) {
-                    return Ok(false);
+                if self.exceeds_created(operation, count + self.pending_creations(operation)) {
+                    return Ok(None);
                 }
             }
             if self.is_irreversible(operation) {
                 self.is_below_limit(&operation.name, *count)?;
-                if self.resources().effects_of(&operation.name) + with_pending > max {
-                    return Ok(false);
+                let done = self.resources().effects_of(&operation.name);
+                let pending = count_of(&self.pending, operation);
+                if done + pending + count > self.settings.max_irreversible {
+                    return Ok(None);
                 }
             }
         }
-        for (operation, count) in calls {
-            *pending.entry(operation.name.clone()).or_default() += count;
+        Ok(Some(PendingCalls::add(&self.pending, calls)))
+    }
+
+    /// Counts a request that must be rejected. An adapter that does not reject it runs the operation. It does
+    /// not wait for other calls, and other calls do not wait for it because of its irreversible effects: most
+    /// adapters reject it.
+    ///
+    /// # Errors
+    /// The reason why the request may not be sent.
+    pub(super) fn count_refused(&self, arguments: &Value) -> Result<PendingCalls<'_>, Skip> {
+        let mut called = self.called(arguments);
+        let _turn = lock(&self.limits_turn);
+        for (operation, count) in &called {
+            if is_create(operation) {
+                self.may_create_more(operation, count + self.pending_creations(operation))?;
+            }
+            if self.is_irreversible(operation) {
+                self.is_below_limit(&operation.name, *count)?;
+            }
         }
-        Ok(true)
+        called.retain(|(operation, _)| is_create(operation));
+        Ok(PendingCalls::add(&self.pending_refused, &called))
+    }
+
+    /// The number of items that the pending calls of a CREATE operation may create.
+    fn pending_creations(&self, create: &Operation) -> usize {
+        count_of(&self.pending, create) + count_of(&self.pending_refused, create)
     }
 
     /// Whether the limit does not allow so many more items that a CREATE operation creates.

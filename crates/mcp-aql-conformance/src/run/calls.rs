@@ -72,8 +72,7 @@ impl Run {
             cases.skip(why);
             return None;
         }
-        // An adapter that does not reject the call runs the operation.
-        let _pending = cases.ok_or_skip(self.within_limits(&arguments).await)?;
+        let _pending = cases.ok_or_skip(self.count_refused(&arguments))?;
         self.answered(tool, arguments, cases).await
     }
 

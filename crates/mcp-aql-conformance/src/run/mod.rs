@@ -60,6 +60,10 @@ pub(crate) struct Run {
     call_times: CallTimes,
     /// The calls of operations with limits that have not ended.
     pending: Mutex<BTreeMap<String, usize>>,
+    /// The requests to create something that must be rejected and have not ended.
+    pending_refused: Mutex<BTreeMap<String, usize>>,
+    /// Serializes the comparison of calls with the limits.
+    limits_turn: Mutex<()>,
     /// Connections beside the main one that no check uses at present.
     spares: Mutex<Vec<Connection>>,
     room: Semaphore,
@@ -149,6 +153,8 @@ impl Run {
             connection: tokio::sync::RwLock::new(Arc::new(connection)),
             call_times: CallTimes::default(),
             pending: Mutex::default(),
+            pending_refused: Mutex::default(),
+            limits_turn: Mutex::default(),
             spares: Mutex::default(),
             room: Semaphore::new(at_once),
             pacer,
