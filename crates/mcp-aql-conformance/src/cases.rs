@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use crate::call::{self, Exchange};
 use crate::category::Category;
 pub(crate) use crate::finding::{Finding, shorten};
+use crate::finding::{MAX_MESSAGE_BYTES, MAX_TEXT_BYTES};
 use crate::secrets::Secrets;
 use crate::sync::lock;
 
@@ -15,10 +16,6 @@ const MAX_FINDINGS: usize = 20;
 /// The reason why an interrupted run did not test something.
 pub(crate) const INTERRUPTED: &str = "the run was interrupted";
 
-/// The maximum length of a reported text, in bytes.
-const MAX_TEXT_BYTES: usize = 500;
-/// The maximum length of the runner's own messages, in bytes. They may quote many short texts.
-const MAX_MESSAGE_BYTES: usize = 10_000;
 /// The maximum total length of one check's skip reasons, in bytes.
 const MAX_REASON_BYTES: usize = 64 << 10;
 
@@ -351,12 +348,17 @@ impl Cases {
         cases == 0 && inner.not_applicable.is_none()
     }
 
+    /// Skips the check for this reason instead of marking it as not applicable.
+    pub(crate) fn skip_not_applicable(&self, why: Skip) {
+        if self.lock().not_applicable.take().is_some() {
+            self.skip(why);
+        }
+    }
+
     /// Marks the check as blocked instead of not applicable: the feature may be in a part of the adapter that
     /// could not be read.
     pub(crate) fn block_not_applicable(&self, by: &'static str, why: &str) {
-        if self.lock().not_applicable.take().is_some() {
-            self.block(by, why);
-        }
+        self.skip_not_applicable(Skip::Blocked { by, why: why.to_owned() });
     }
 
     /// An independent copy, which does not get the cases of running checks.

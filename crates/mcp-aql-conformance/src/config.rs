@@ -221,7 +221,7 @@ pub struct File {
     /// Categories of operations that may run, in lower case.
     #[serde(deserialize_with = "families")]
     pub allow: BTreeSet<Category>,
-    /// Verbs in lower case: READ operations whose names begin with one of them only read data.
+    /// Single verbs, which are compared without case: READ operations whose names begin with one of them only read data.
     pub reading_verbs: BTreeSet<String>,
     /// READ operations that only read data although their names do not begin with a verb that says so.
     pub reading_operations: BTreeSet<String>,

@@ -1,5 +1,6 @@
 //! Reads configuration files.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::Value;
@@ -8,6 +9,7 @@ use crate::category::Mode;
 use crate::checks;
 use crate::config::{ConfigError, File, MAX_TIME_LIMIT};
 use crate::secrets::Secrets;
+use crate::verbs::words_of;
 
 impl File {
     /// Reads a file.
@@ -44,6 +46,7 @@ impl File {
             })
         })?;
         file.secrets.extend(secrets);
+        file.reading_verbs = reading_verbs(&file)?;
         for (name, seconds) in [
             ("request_seconds", file.limits.request_seconds),
             ("run_seconds", file.limits.run_seconds),
@@ -83,6 +86,21 @@ impl File {
         }
         Ok(file)
     }
+}
+
+/// The configured verbs in lower case, as names of operations are compared with them.
+fn reading_verbs(file: &File) -> Result<BTreeSet<String>, ConfigError> {
+    let verbs = file.reading_verbs.iter().map(|verb| match words_of(verb).as_slice() {
+        [word] if *word == verb.to_lowercase() => Ok(word.clone()),
+        _ => {
+            let verb = Secrets::new(file.secrets.clone()).masked(verb);
+            Err(ConfigError::Wrong(format!(
+                "`{verb}` in `reading_verbs` is not one word: write the first word of the names, such as \
+                 `render`, or whole names in `reading_operations`"
+            )))
+        }
+    });
+    verbs.collect()
 }
 
 /// Replaces `${NAME}` in all strings by environment variables.
@@ -131,6 +149,19 @@ mod tests {
     use super::*;
     use crate::config::Settings;
     use crate::time_limits::TimeLimits;
+
+    #[test]
+    fn reading_verbs_are_single_words_in_any_case() {
+        let parse = |verb: &str| File::parse(&format!("reading_verbs = ['{verb}']"), |_| None);
+        for verb in ["render", "Render", "RENDER"] {
+            let verbs = parse(verb).unwrap().reading_verbs;
+            assert_eq!(verbs.into_iter().collect::<Vec<_>>(), ["render"], "{verb}");
+        }
+        for verb in ["render_all", "renderAll", "render all", "render_", "render*", ""] {
+            let error = parse(verb).unwrap_err().to_string();
+            assert!(error.contains("is not one word"), "{verb}: {error}");
+        }
+    }
 
     #[test]
     fn errors_do_not_contain_values_of_variables() {

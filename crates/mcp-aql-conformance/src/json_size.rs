@@ -29,6 +29,27 @@ pub(crate) fn is_light(text: &[u8]) -> bool {
     count <= MAX_VALUES
 }
 
+/// The length of a value as JSON, if it is at most this, in bytes. Longer values are not written to their end.
+pub(crate) fn length_up_to(max: usize, value: &Value) -> Option<usize> {
+    struct Counter {
+        left: usize,
+    }
+
+    impl std::io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.left = self.left.checked_sub(bytes.len()).ok_or(std::io::ErrorKind::WriteZero)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut counter = Counter { left: max };
+    serde_json::to_writer(&mut counter, value).ok().map(|()| max - counter.left)
+}
+
 /// The approximate memory size of a value, in bytes.
 pub(crate) fn weight(value: &Value) -> usize {
     const EACH: usize = 32;
@@ -42,5 +63,21 @@ pub(crate) fn weight(value: &Value) -> usize {
             OBJECT + inside.sum::<usize>()
         }
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn measures_short_values() {
+        let value = json!({ "a": [1, 2] });
+        assert_eq!(
+            [9, 10, 11, 99].map(|max| length_up_to(max, &value)),
+            [None, None, Some(11), Some(11)]
+        );
     }
 }

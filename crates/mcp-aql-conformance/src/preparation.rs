@@ -209,9 +209,10 @@ impl Run {
             }
             // Objects of a named type, as an example shows them: generated ones have no optional fields.
             let shape = Shape::of(&self.adapter, parameter);
-            let shown = operation.examples_of(&parameter.name);
-            if let Some(object) = shown.filter(|it| it.is_object()).find(|it| shape.accepts(it)) {
-                varied.insert(parameter.name.clone(), object.clone());
+            let shown = operation.examples_of(&parameter.name).filter(|it| it.is_object());
+            let mut shown = shown.map(values::without_widening);
+            if let Some(object) = shown.find(|it| shape.accepts(it)) {
+                varied.insert(parameter.name.clone(), object);
                 continue;
             }
             let is_bounded = ["enum", "maximum", "format"]

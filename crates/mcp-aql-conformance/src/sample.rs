@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::adapter::{Adapter, Operation, Parameter, STANDARD_PARAMETERS};
+use crate::category::Category;
 use crate::config::File;
 use crate::nouns::{is_identifier, thing_of};
 use crate::resources::Resources;
@@ -19,45 +20,102 @@ const MAX_WITHOUT_SAMPLE: usize = 100;
 /// The number of operations of a sample.
 const SAMPLE: usize = 48;
 
-/// Selects the operations to exercise and marks them. Operations on one resource are selected together.
-pub(crate) fn select(adapter: &mut Adapter, file: &File, max_operations: Option<usize>) {
+/// Selects the operations to exercise and marks them. Operations on one resource are selected together; if they
+/// are too many, those that read and those that create and remove items are selected first.
+///
+/// Returns a READ operation outside the sample with a form that no operation of the sample has, if there is one:
+/// the adapter may have a feature that the sample does not show. Checks look for features of other operations
+/// in the whole adapter.
+pub(crate) fn select(
+    adapter: &mut Adapter,
+    file: &File,
+    max_operations: Option<usize>,
+) -> Option<String> {
     if adapter.operations.len() <= max_operations.unwrap_or(MAX_WITHOUT_SAMPLE) {
-        return;
+        return None;
     }
     let max_operations = max_operations.unwrap_or(SAMPLE);
-    let groups = groups(adapter, file);
     let mut selected = BTreeSet::new();
     let mut covered = BTreeSet::new();
-    let mut left: Vec<_> = groups.into_iter().collect();
-    // First what the configuration names, then the group with the most new forms for each operation.
+    let mut outside = Vec::new();
+    let mut left: Vec<_> = groups(adapter, file).into_values().collect();
+    let mut has_read = false;
+    // First what the configuration names, then an operation that reads, then the group with the most new forms
+    // for each operation.
     while !left.is_empty() {
         let value = |group: &Group| {
-            let new = group.forms.difference(&covered).count();
-            (group.is_configured, new * 1000 / group.operations.len().max(1))
+            let new = group.forms().difference(&covered).count();
+            let has_first_read = !has_read && group.has_read();
+            (group.is_configured, has_first_read, new * 1000 / group.operations.len().max(1))
         };
-        let best = left.iter().map(|(_, group)| value(group)).max().unwrap_or_default();
-        let at = left.iter().position(|(_, group)| value(group) == best).unwrap_or_default();
-        let (_, group) = left.swap_remove(at);
-        if !group.is_configured && selected.len() + group.operations.len() > max_operations {
-            continue;
+        let best = left.iter().map(value).max().unwrap_or_default();
+        let at = left.iter().position(|group| value(group) == best).unwrap_or_default();
+        let mut group = left.swap_remove(at);
+        let room = match group.is_configured {
+            true => usize::MAX,
+            false => max_operations.saturating_sub(selected.len()),
+        };
+        outside.extend(group.split_off(room));
+        has_read |= group.has_read();
+        for operation in group.operations {
+            covered.extend(operation.forms);
+            selected.insert(operation.name);
         }
-        covered.extend(group.forms);
-        selected.extend(group.operations);
     }
     for operation in &mut adapter.operations {
         operation.is_exercised =
             operation.name == "introspect" || selected.contains(&operation.name);
     }
+    let has_new_form = |operation: &GroupMember| {
+        operation.category == Some(Category::Read) && !operation.forms.is_subset(&covered)
+    };
+    outside.into_iter().find(has_new_form).map(|operation| operation.name)
 }
 
 /// The operations on one resource, or a single other operation.
 #[derive(Default)]
 struct Group {
-    operations: Vec<String>,
-    /// The forms of the operations and of their parameters.
-    forms: BTreeSet<String>,
+    operations: Vec<GroupMember>,
     /// Whether the configuration names one of the operations.
     is_configured: bool,
+}
+
+/// An operation of a group.
+struct GroupMember {
+    name: String,
+    category: Option<Category>,
+    /// The forms of the operation and of its parameters.
+    forms: BTreeSet<String>,
+}
+
+impl Group {
+    fn forms(&self) -> BTreeSet<String> {
+        self.operations.iter().flat_map(|operation| &operation.forms).cloned().collect()
+    }
+
+    fn has_read(&self) -> bool {
+        self.operations.iter().any(|operation| operation.category == Some(Category::Read))
+    }
+
+    /// Removes and returns the operations for which there is no room.
+    fn split_off(&mut self, room: usize) -> Vec<GroupMember> {
+        if self.operations.len() <= room {
+            return Vec::new();
+        }
+        self.operations.sort_by_key(|operation| match operation.category {
+            Some(Category::Read) => 0,
+            Some(Category::Create) => 1,
+            Some(Category::Delete) => 2,
+            Some(Category::Update | Category::Execute) | None => 3,
+        });
+        let is_create = |operation: &GroupMember| operation.category == Some(Category::Create);
+        let is_delete = |operation: &GroupMember| operation.category == Some(Category::Delete);
+        // Without the operation that removes them, the created items would stay in the adapter.
+        let is_split = self.operations.iter().skip(room).any(is_delete)
+            && !self.operations.iter().take(room).any(is_delete);
+        let creates = self.operations.iter().position(is_create);
+        self.operations.split_off(creates.filter(|_| is_split).unwrap_or(room).min(room))
+    }
 }
 
 fn groups(adapter: &Adapter, file: &File) -> BTreeMap<String, Group> {
@@ -67,8 +125,11 @@ fn groups(adapter: &Adapter, file: &File) -> BTreeMap<String, Group> {
         let own = resources.of_operation(&operation.name).map(|kind| kind.name.clone());
         let name = own.clone().unwrap_or_else(|| format!(" {}", operation.name));
         let group = groups.entry(name).or_default();
-        group.operations.push(operation.name.clone());
-        group.forms.extend(forms(adapter, operation));
+        group.operations.push(GroupMember {
+            name: operation.name.clone(),
+            category: operation.category,
+            forms: forms(adapter, operation),
+        });
         group.is_configured |= file.params.contains_key(&operation.name)
             || own.is_some_and(|own| file.resources.contains_key(&own));
     }
@@ -76,7 +137,7 @@ fn groups(adapter: &Adapter, file: &File) -> BTreeMap<String, Group> {
 }
 
 /// The forms of an operation and of each of its parameters.
-fn forms(adapter: &Adapter, operation: &Operation) -> Vec<String> {
+fn forms(adapter: &Adapter, operation: &Operation) -> BTreeSet<String> {
     let verb = words_of(&operation.name).into_iter().next().unwrap_or_default();
     let category = operation.category.map(|category| category.family()).unwrap_or_default();
     let details = operation.details();
@@ -138,6 +199,7 @@ mod tests {
         Adapter {
             hello: Value::Null,
             tools: Vec::new(),
+            unread_tools: None,
             endpoints: Vec::new(),
             mode: Mode::Single,
             serves_all: false,
@@ -167,7 +229,7 @@ mod tests {
         let selected = selected(100, &File::default(), 11);
         assert!(selected.contains(&"execute_export".to_owned()), "{selected:?}");
         // `introspect` is not counted.
-        assert_eq!(selected.len(), 11, "{selected:?}");
+        assert_eq!(selected.len(), 12, "{selected:?}");
         for name in selected.iter().filter_map(|name| name.strip_prefix("create_")) {
             assert!(selected.contains(&format!("delete_{name}")), "{selected:?}");
         }
@@ -178,5 +240,26 @@ mod tests {
         let file = File::parse("[params.get_box77]\nbox77_id = 'box77-1'", |_| None).unwrap();
         let selected = selected(100, &file, 11);
         assert!(selected.contains(&"create_box77".to_owned()), "{selected:?}");
+    }
+
+    #[test]
+    fn a_large_resource_is_sampled_in_part() {
+        let selected = |max| selected(1, &File::default(), max);
+        assert_eq!(selected(1), ["introspect", "get_box0"]);
+        // Without `delete_box0`, the items would stay in the adapter.
+        assert_eq!(selected(2), ["introspect", "get_box0", "execute_export"]);
+        assert_eq!(selected(3), ["introspect", "create_box0", "get_box0", "delete_box0"]);
+    }
+
+    #[test]
+    fn forms_outside_the_sample_are_noticed() {
+        let outside = |resources, max| {
+            select(&mut adapter(resources), &File::default(), Some(max)).unwrap_or_default()
+        };
+        assert_eq!(outside(1, 0), "get_box0");
+        // The forms of other operations are not what checks look for in the sample.
+        assert_eq!(outside(1, 1), "");
+        assert_eq!(outside(100, 11), "");
+        assert_eq!(outside(1, 100), "");
     }
 }

@@ -139,11 +139,37 @@ pub(crate) fn of(
     {
         return Some(value);
     }
-    if let Some(value) = parameter.member("default").filter(|value| shape.accepts(value)) {
-        return Some(value.clone());
+    let stated = parameter.member("default").into_iter();
+    let mut stated = stated.chain(operation.examples_of(&parameter.name)).map(without_widening);
+    let stated = stated.find(|value| shape.accepts(value));
+    stated.or_else(|| if is_known { None } else { shape.made(turn) })
+}
+
+/// A copy of a default or of a value in an example, in which no member of an object removes a safeguard or
+/// extends the call to more data.
+pub(crate) fn without_widening(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let member = |(name, member): (&String, &Value)| match member {
+                Value::Bool(true) if widens_effect(name) => (name.clone(), Value::Bool(false)),
+                _ => (name.clone(), without_widening(member)),
+            };
+            Value::Object(members.iter().map(member).collect())
+        }
+        Value::Array(items) => items.iter().map(without_widening).collect(),
+        _ => value.clone(),
     }
-    let shown = operation.examples_of(&parameter.name).find(|value| shape.accepts(value)).cloned();
-    shown.or_else(|| if is_known { None } else { shape.made(turn) })
+}
+
+/// Whether the invalid part of a value is a member that may remove a safeguard or extend the call to more
+/// data.
+fn has_wrong_safeguard(wrong: &InvalidValue) -> bool {
+    let mut part = Some(&wrong.value);
+    let names = wrong.path.split(['.', '[', ']']).filter(|name| !name.is_empty());
+    names.into_iter().any(|name| {
+        part = part.and_then(|part| part.get(name).or_else(|| part.get(0)));
+        part.is_some() && widens_effect(name)
+    })
 }
 
 /// Whether the run gives no value to an optional parameter, because the value could remove a safeguard or
@@ -247,9 +273,11 @@ fn missing_id_like(shape: Shape<'_>, samples: &[Value]) -> Option<Value> {
 /// that changes data.
 pub(crate) fn wrong(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<InvalidValue> {
     let mut wrong = Shape::of(&run.adapter, parameter).wrong();
+    // Careless adapters take any value of another type as true.
     if widens_effect(&parameter.name) {
-        // Careless adapters take any value of another type as true.
         wrong.retain(|wrong| operation.is_read() && wrong.value != true);
+    } else if !operation.is_read() {
+        wrong.retain(|wrong| !has_wrong_safeguard(wrong));
     }
     if is_aim(operation, parameter) {
         wrong.retain(|wrong| hits_nothing(&wrong.value));
@@ -282,10 +310,10 @@ pub(crate) fn is_generated(
 ) -> bool {
     let file = &run.settings.file;
     let configured = file.params.get(&operation.name).and_then(|given| given.get(&parameter.name));
+    let mut stated = operation.examples_of(&parameter.name).chain(parameter.member("default"));
     let is_known = configured == Some(value)
         || file.values.get(&parameter.name) == Some(value)
-        || parameter.member("default") == Some(value)
-        || operation.examples_of(&parameter.name).any(|shown| shown == value)
+        || stated.any(|stated| without_widening(stated) == *value)
         || run.harvested(&parameter.name).contains(value);
     let is_reported = value.is_boolean() || Shape::of(&run.adapter, parameter).words().is_some();
     !is_known && !is_reported
@@ -310,6 +338,45 @@ mod tests {
     /// An unused value of a parameter with this definition.
     fn missing_id_of(raw: Value, samples: &[Value]) -> Option<Value> {
         missing_id_like(Shape::new(raw.as_object().unwrap(), &[]), samples)
+    }
+
+    #[test]
+    fn stated_values_remove_no_safeguard() {
+        let stated = json!({
+            "title": "A", "done": true,
+            "options": [{ "overwrite": true, "deep": { "skip_backup": true, "force": "no" } }],
+        });
+        let sent = json!({
+            "title": "A", "done": true,
+            "options": [{ "overwrite": false, "deep": { "skip_backup": false, "force": "no" } }],
+        });
+        assert_eq!(without_widening(&stated), sent);
+    }
+
+    #[test]
+    fn invalid_values_of_nested_safeguards_are_recognized() {
+        let types = [json!({ "name": "Options", "kind": "object", "fields": [
+            { "name": "overwrite", "type": "boolean", "required": true },
+            { "name": "depth", "type": "integer" },
+        ]})];
+        let types = types.map(|details| {
+            let reply = json!({ "data": { "type": details } });
+            crate::adapter::Type::read("Options".to_owned(), Value::Null, reply, "name")
+        });
+        for raw in [
+            json!({ "name": "options", "type": "Options" }),
+            json!({ "name": "options", "type": "array", "items": { "type": "Options" } }),
+        ] {
+            let wrong = Shape::new(raw.as_object().unwrap(), &types).wrong();
+            let (risky, others): (Vec<_>, Vec<_>) =
+                wrong.into_iter().partition(has_wrong_safeguard);
+            let text = |wrong: &[InvalidValue]| format!("{wrong:?}");
+            assert_eq!(risky.len(), 1, "{}", text(&risky));
+            assert!(risky[0].path.ends_with(".overwrite"), "{}", text(&risky));
+            // An object without the member is still tested.
+            assert!(others.iter().any(|it| it.path.ends_with(".overwrite")), "{}", text(&others));
+            assert!(others.iter().any(|it| it.path.ends_with(".depth")), "{}", text(&others));
+        }
     }
 
     #[test]

@@ -111,6 +111,6 @@ async fn a_large_adapter_is_sampled_and_nothing_stays() {
     let report = Runner::new(target, Settings::default().allow_all()).run().await;
     assert_eq!(report.conformance_level, 2, "{:?}", report.obstacles);
     assert_eq!((report.left_behind.len(), warehouse.items()), (0, 0), "{:?}", report.left_behind);
-    let told = report.left_out.join("\n");
+    let told = report.outside_run.join("\n");
     assert!(told.contains("a sample of 49 operations was exercised"), "{told}");
 }

@@ -16,7 +16,7 @@ arguments=(test --level "$LEVEL" --format json --output "$report.json")
 if [ -n "$URL" ]; then
   arguments+=(--url "$URL")
 else
-  arguments+=(-- sh -c "exec $COMMAND")
+  arguments+=(-- sh -c "$COMMAND")
 fi
 code=0
 "$runner" "${arguments[@]}" || code=$?

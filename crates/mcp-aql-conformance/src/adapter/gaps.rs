@@ -106,6 +106,11 @@ fn is_among(check: &str, ids: &[&str]) -> bool {
     ids.iter().any(|id| check.starts_with(id))
 }
 
+/// Whether introspection of operations decides whether a check is applicable.
+pub(crate) fn depends_on_operations(check: &str) -> bool {
+    !is_among(check, &APART)
+}
+
 impl Adapter {
     /// The reason why no operation of the adapter is known.
     pub(crate) fn unread(&self) -> Option<&Gap> {
@@ -125,10 +130,11 @@ impl Adapter {
     pub(crate) fn doubt(&self, check: &str) -> Option<&Gap> {
         // Without operations, the replies of the adapter are not known either.
         let unread = self.unread().filter(|_| !check.starts_with("wire."));
-        let is_apart = is_among(check, &APART);
         unread.or_else(|| {
             let mut gaps = self.gaps.iter();
-            gaps.find(|gap| !is_apart && gap.part <= Part::Details && gap.by != check)
+            gaps.find(|gap| {
+                depends_on_operations(check) && gap.part <= Part::Details && gap.by != check
+            })
         })
     }
 }

@@ -160,7 +160,15 @@ impl Operation {
         !self.has_reading_name && self.is_stated_to_read()
     }
 
-    /// Whether the category, the permissions and the danger level agree that the operation only reads.
+    /// The categories besides READ that the list, the details or the tool state. Only one of them may be
+    /// right, so that calls need permission for all.
+    pub(crate) fn changing_categories(&self) -> impl Iterator<Item = Category> {
+        let details = naming::stated_categories(self.details());
+        let stated = details.chain(naming::stated_categories(&self.listed));
+        stated.chain(naming::of_tool(&self.tool)).filter(|category| *category != Category::Read)
+    }
+
+    /// Whether the categories, the permissions and the danger level agree that the operation only reads.
     fn is_stated_to_read(&self) -> bool {
         let says = |name: &str| self.details().get(name).filter(|reported| !reported.is_null());
         let is_risky = ["danger_level", "danger"]
@@ -171,6 +179,7 @@ impl Operation {
             && self.permissions == Some((true, false))
             && says("lifecycle").is_none()
             && !is_risky
+            && self.changing_categories().next().is_none()
     }
 
     /// Returns a parameter by its name.
@@ -240,6 +249,8 @@ pub(crate) struct Adapter {
     pub(crate) hello: Value,
     /// All tools.
     pub(crate) tools: Vec<Tool>,
+    /// The reason why there may be more tools.
+    pub(crate) unread_tools: Option<String>,
     /// The endpoint tools under test; in mode `all`, those of one mode.
     pub(crate) endpoints: Vec<Tool>,
     /// The mode under test.
@@ -402,6 +413,26 @@ mod tests {
         assert!(operation(json!({ "danger_level": "safe", "lifecycle": null })).is_read());
         assert!(!operation(json!({ "danger_level": "destructive" })).is_read());
         assert!(!operation(json!({ "lifecycle": {} })).is_read());
+    }
+
+    #[test]
+    fn excludes_operations_with_a_second_category_from_reads() {
+        let read = json!({ "semantic_category": "READ", "endpoint": "read" });
+        let operation = |listed: &Value, tool: &str| {
+            let mut details = read.clone();
+            details["permissions"] = json!({ "readOnly": true, "destructive": false });
+            details["mcpTool"] = json!(tool);
+            let reply = json!({ "data": { "operation": details } });
+            Operation::read("get_bed".to_owned(), listed, reply, "name")
+        };
+        assert!(operation(&read, "mcp_aql_read").is_read());
+        assert!(operation(&json!({ "endpoint": "garden" }), "mcp_aql").is_read());
+        let deleting = json!({ "semantic_category": "DELETE", "endpoint": "read" });
+        let other = operation(&deleting, "mcp_aql_read");
+        assert!(!other.is_read());
+        assert_eq!(other.changing_categories().collect::<Vec<_>>(), [Category::Delete]);
+        assert!(!operation(&json!({ "endpoint": "DELETE" }), "mcp_aql_read").is_read());
+        assert!(!operation(&read, "x_mcp_aql_delete").is_read());
     }
 
     #[test]

@@ -76,8 +76,24 @@ fn rename(object: &mut Map<String, Value>, members: &[&str]) -> bool {
 
 /// The category of an operation: the stated one, or the one whose name the endpoint family has.
 pub(crate) fn category(stated: Option<&str>, endpoint: &str) -> Option<Category> {
-    let parse = |word: &str| Category::parse(&word.trim().to_ascii_uppercase());
     stated.and_then(parse).or_else(|| parse(endpoint))
+}
+
+/// The categories that a list's entry or the details of an operation state: by name, by the endpoint family,
+/// and by the family of the tool.
+pub(crate) fn stated_categories(stated: &Value) -> impl Iterator<Item = Category> {
+    let member = |name: &str| stated.get(name).and_then(Value::as_str);
+    let words = ["semantic_category", "endpoint"].map(member);
+    words.into_iter().flatten().filter_map(parse).chain(member("mcpTool").and_then(of_tool))
+}
+
+/// The category whose name the family of a tool has.
+pub(crate) fn of_tool(tool: &str) -> Option<Category> {
+    tool_parts(tool).and_then(|(_, family)| parse(family?))
+}
+
+fn parse(word: &str) -> Option<Category> {
+    Category::parse(&word.trim().to_ascii_uppercase())
 }
 
 /// The tool through which an operation is called: the stated one if it is registered, or the only tool, or
@@ -146,6 +162,18 @@ mod tests {
         assert_eq!(renamed(&details, "id"), Some(right.clone()));
         assert_eq!(renamed(&right, "id"), None);
         assert_eq!(renamed(&Value::Null, "id"), None);
+    }
+
+    #[test]
+    fn reads_every_stated_category() {
+        let stated = |value: Value| stated_categories(&value).collect::<Vec<_>>();
+        let entry = json!({
+            "semantic_category": "READ", "endpoint": " delete", "mcpTool": "x_mcp_aql_update",
+        });
+        assert_eq!(stated(entry), [Category::Read, Category::Delete, Category::Update]);
+        let other =
+            json!({ "semantic_category": "WIPE", "endpoint": "garden", "mcpTool": "mcp_aql" });
+        assert_eq!(stated(other), []);
     }
 
     #[test]

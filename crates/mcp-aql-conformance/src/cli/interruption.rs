@@ -1,5 +1,7 @@
 //! Runs that a signal interrupts.
 
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_aql_conformance::{Report, Runner};
@@ -12,19 +14,37 @@ use super::signals::interrupted;
 /// The time for an interrupted run to end, including the time to close the adapter.
 const END_TIMEOUT: Duration = Duration::from_secs(12);
 
+/// The first signal to a run.
+pub(super) type FirstSignal = Pin<Box<dyn Future<Output = ()>>>;
+
 /// Runs the checks. After Ctrl-C or SIGTERM, the run removes what it created, a message says what stays behind,
 /// and the report has the results so far. A second signal ends the run at once, without a report.
 pub(super) async fn run(runner: &Runner, may_create: bool) -> Option<Report> {
-    let is_interrupted = Notify::new();
-    let first = async {
+    let report = interruptible(may_create, |first| runner.run_until(first)).await?;
+    if report.interrupted {
+        progress::clear();
+        say_what_is_left(&report, may_create);
+    }
+    Some(report)
+}
+
+/// Does something that removes what it created and ends soon after the first signal. Returns `None` if a second
+/// signal or a time limit ended it.
+pub(super) async fn interruptible<F: Future>(
+    may_create: bool,
+    work: impl FnOnce(FirstSignal) -> F,
+) -> Option<F::Output> {
+    let is_interrupted = Arc::new(Notify::new());
+    let notify = Arc::clone(&is_interrupted);
+    let first = Box::pin(async move {
         interrupted().await;
         progress::clear();
         print_notice(match may_create {
             true => "interrupted; removing what the run created; a second signal ends it at once",
             false => "interrupted",
         });
-        is_interrupted.notify_one();
-    };
+        notify.notify_one();
+    });
     let at_once = async {
         is_interrupted.notified().await;
         tokio::select! {
@@ -42,13 +62,7 @@ pub(super) async fn run(runner: &Runner, may_create: bool) -> Option<Report> {
             }
             None
         }
-        report = runner.run_until(first) => {
-            if report.interrupted {
-                progress::clear();
-                say_what_is_left(&report, may_create);
-            }
-            Some(report)
-        }
+        result = work(first) => Some(result),
     }
 }
 

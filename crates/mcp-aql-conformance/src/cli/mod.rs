@@ -117,19 +117,23 @@ fn evidence(asked: &RunArguments, output: Option<&Path>) -> Result<Outcome, Stri
     let may_create = may_create(&settings);
     let runner = Runner::of(target, settings);
     output::check(output)?;
-    in_the_end(may_create, async {
+    block_on(async {
         let reported = |progress| {
             if let Progress::LeftBehind(left) = progress {
                 let left = left.iter().map(|left| format!("\n  {}", output::plain(left)));
                 output::print_notice(&format!("left behind:{}", left.collect::<String>()));
             }
         };
-        match runner.on_progress(reported).evidence().await {
-            Ok(evidence) => {
+        let runner = runner.on_progress(reported);
+        let collected =
+            interruption::interruptible(may_create, |first| runner.evidence_until(first)).await;
+        match collected {
+            None | Some(Err(EvidenceError::Interrupted)) => Ok(Outcome::Interrupted),
+            Some(Ok(evidence)) => {
                 output::write(output, &output::json(&evidence)?)?;
                 Ok(Outcome::Success)
             }
-            Err(why) => {
+            Some(Err(why)) => {
                 output::print_notice(&output::plain_lines(&why.to_string()));
                 Ok(Outcome::Judged(match why {
                     EvidenceError::LearnError(_) => 1,
@@ -167,7 +171,9 @@ fn test(
         if let Some(file) = files.write_baseline.as_ref().filter(|_| !report.interrupted) {
             output::write(Some(file), &output::json(&Baseline::of(&report))?)?;
         }
-        write_report(&report, output)
+        let outcome = write_report(&report, output)?;
+        check_trace(&runner, files)?;
+        Ok(outcome)
     })
 }
 
@@ -181,9 +187,10 @@ fn plan(
     let Some(settings) = settings(asked, selection)? else { return Ok(Outcome::Success) };
     output.check_plan()?;
     let runner = traced(settings, asked, files)?;
-    in_the_end(false, async {
+    in_the_end(async {
         let plan = runner.plan().await;
         output.write_plan(&plan)?;
+        check_trace(&runner, files)?;
         // The exit code of a run that finds no adapter.
         Ok(if plan.modes.is_empty() { Outcome::Judged(1) } else { Outcome::Success })
     })
@@ -215,6 +222,14 @@ fn traced(
     Ok(runner.trace(created))
 }
 
+/// Returns an error if the trace could not be written, like other files that the command writes.
+fn check_trace(runner: &Runner, files: &TestFiles) -> Result<(), String> {
+    match (&files.trace, runner.trace_error()) {
+        (Some(file), Some(error)) => Err(format!("cannot write `{}`: {error}", file.display())),
+        _ => Ok(()),
+    }
+}
+
 /// Whether a run with these settings may create items that outlive it.
 fn may_create(settings: &Settings) -> bool {
     Category::ALL.iter().any(|it| *it != Category::Read && settings.allows(*it))
@@ -228,21 +243,16 @@ fn write_report(report: &Report, output: &Output) -> Result<Outcome, String> {
     Ok(Outcome::Judged(report.exit_code()))
 }
 
-/// Runs a future until it ends or the process is interrupted, and then ends all child processes.
-fn in_the_end(
-    may_create: bool,
-    work: impl Future<Output = Result<Outcome, String>>,
-) -> Result<Outcome, String> {
+/// Runs a future that creates nothing until it ends or the process is interrupted, and then ends all child
+/// processes.
+fn in_the_end(work: impl Future<Output = Result<Outcome, String>>) -> Result<Outcome, String> {
     block_on(async {
         tokio::select! {
             // Install signal handlers before starting the adapter.
             biased;
             () = interrupted() => {
                 progress::clear();
-                output::print_notice(match may_create {
-                    true => "interrupted; the items that the run created were not removed",
-                    false => "interrupted",
-                });
+                output::print_notice("interrupted");
                 Ok(Outcome::Interrupted)
             }
             ended = work => ended,

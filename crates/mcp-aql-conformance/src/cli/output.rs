@@ -200,9 +200,10 @@ pub(crate) fn last_lines(report: &Report) -> String {
             summary.not_applicable
         ));
     }
-    let shown = report.obstacles.iter().take(MAX_OBSTACLES);
+    let obstacles: Vec<_> = report.unaccepted_obstacles().collect();
+    let shown = obstacles.iter().take(MAX_OBSTACLES);
     lines.extend(shown.map(|obstacle| format!("  {}", plain(obstacle))));
-    let more = report.obstacles.len().saturating_sub(MAX_OBSTACLES);
+    let more = obstacles.len().saturating_sub(MAX_OBSTACLES);
     if more > 0 {
         lines.push(format!("  and {more} more"));
     }

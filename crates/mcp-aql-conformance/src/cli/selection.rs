@@ -23,7 +23,7 @@ pub(crate) struct SelectionArguments {
     /// Run only the checks of this requirement; may be repeated
     #[arg(long = "requirement", value_name = "REQ")]
     requirements: Vec<String>,
-    /// Run only the checks that have findings in this report
+    /// Run only the checks that have findings in this report; all of them if it says that nothing could be tested
     #[arg(long, value_name = "REPORT")]
     rerun_failed: Option<PathBuf>,
     /// Test only in this endpoint mode: semantic or single
@@ -74,15 +74,19 @@ impl SelectionArguments {
         }
         let Some(file) = &self.rerun_failed else { return Ok(Some(settings)) };
         let report = output::read_report(file)?;
+        let is_alone =
+            self.categories.is_empty() && self.checks.is_empty() && self.requirements.is_empty();
+        // Nothing was tested, so that every check of that run may have findings.
+        let is_untested = !report.is_reached();
+        if is_untested && is_alone && report.selection.is_empty() {
+            return Ok(Some(settings));
+        }
         let failed = report.checks().filter(|check| {
-            matches!(check.verdict, Verdict::Fail | Verdict::Warn)
+            (is_untested || matches!(check.verdict, Verdict::Fail | Verdict::Warn))
                 && checks().any(|known| known.id == check.id)
         });
         let failed: Vec<_> = failed.map(|check| check.id.clone()).collect();
-        let is_empty = failed.is_empty()
-            && self.categories.is_empty()
-            && self.checks.is_empty()
-            && self.requirements.is_empty();
+        let is_empty = failed.is_empty() && is_alone;
         let settings = failed.into_iter().fold(settings, Settings::check);
         Ok((!is_empty).then_some(settings))
     }

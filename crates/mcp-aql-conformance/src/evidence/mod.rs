@@ -24,6 +24,9 @@ use crate::wire::Tap;
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvidenceError {
+    /// The collection was interrupted.
+    #[error("interrupted")]
+    Interrupted,
     /// The adapter could not be learned.
     #[error("{0}")]
     LearnError(String),
@@ -68,30 +71,52 @@ impl Runner {
         self.with_all_operations().evidence_of_all().await
     }
 
+    /// Collects the evidence like [`evidence`](Self::evidence) until this future completes. In that case, the
+    /// created items are removed, as far as the settings and the time allow.
+    ///
+    /// # Errors
+    /// Those of [`evidence`](Self::evidence), and [`EvidenceError::Interrupted`].
+    pub async fn evidence_until(
+        &self,
+        interruption: impl Future<Output = ()>,
+    ) -> Result<Value, EvidenceError> {
+        self.interruptible(interruption, |runner| async move { runner.evidence().await }).await
+    }
+
     async fn evidence_of_all(&self) -> Result<Value, EvidenceError> {
         let tap = self.tap();
         let until = Instant::now() + self.settings().limits.run;
         let time = (until, &Arc::default());
         let learned = self.learned(None, Mode::Semantic, &tap, time, Vec::new()).await;
+        if self.is_interrupted() {
+            return Err(EvidenceError::Interrupted);
+        }
         let run = learned
             .map_err(|why| EvidenceError::LearnError(self.secrets().masked(&why.to_string())))?;
         if let Some(gap) = run.adapter.unread() {
             let why = format!("not an MCP-AQL adapter: {}", gap.why);
             return Err(EvidenceError::LearnError(self.secrets().masked(&why)));
         }
-        run.prepare().await;
-        let mut modes = vec![word_of(&run.adapter)];
-        if let Some(other) = self.other_mode(&run.adapter, &tap, until).await {
-            modes.push(other);
-        }
-        let bundle = collect(&run, &modes, self.settings().level).await;
+        let mut bundle = Err(EvidenceError::Interrupted);
+        let collecting = async {
+            run.prepare().await;
+            let mut modes = vec![word_of(&run.adapter)];
+            if let Some(other) = self.other_mode(&run.adapter, &tap, until).await {
+                modes.push(other);
+            }
+            bundle = collect(&run, &modes, self.settings().level).await;
+        };
+        let interrupted = self.until_interrupted(&run, collecting, || ()).await;
         // At the end, because collecting creates items.
-        let mut left_behind = run.clear_up().await;
+        let mut left_behind = self.clear_up(&run).await;
         if !left_behind.is_empty() {
             left_behind.iter_mut().for_each(|left| self.secrets().mask(left));
             self.report_progress(Progress::LeftBehind(left_behind));
         }
         run.close().await;
+        if interrupted.is_some() {
+            return Err(EvidenceError::Interrupted);
+        }
         match bundle {
             Ok(mut bundle) => {
                 self.secrets().mask_value(&mut bundle);

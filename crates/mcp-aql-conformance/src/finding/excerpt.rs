@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Finding, shorten};
+use crate::json_size::length_up_to;
 
 /// Values up to this length are shown as a whole, in bytes of JSON.
 const MAX_WHOLE_BYTES: usize = 300;
@@ -25,7 +26,7 @@ pub(super) fn cut(finding: &mut Finding) {
             *received = collapsed(received, MAX_EXCERPT_TEXT_BYTES);
         }
     }
-    if size(&finding.received, MAX_WHOLE_BYTES).is_some() {
+    if length_up_to(MAX_WHOLE_BYTES, &finding.received).is_some() {
         return;
     }
     if finding.differences.is_empty() {
@@ -133,7 +134,7 @@ fn push_hidden(kept: &mut Vec<Value>, hidden: &mut usize) {
 
 /// Keeps the beginning of a value and the members with these names.
 fn outline(value: &Value, names: &[&str], depth: usize) -> Value {
-    if size(value, MAX_MEMBER_BYTES).is_some() {
+    if length_up_to(MAX_MEMBER_BYTES, value).is_some() {
         return value.clone();
     }
     match value {
@@ -163,7 +164,7 @@ fn outline(value: &Value, names: &[&str], depth: usize) -> Value {
 
 /// The value if it is short, and its size in words otherwise.
 fn collapsed(value: &Value, most: usize) -> Value {
-    if size(value, most).is_some() {
+    if length_up_to(most, value).is_some() {
         return value.clone();
     }
     match value {
@@ -185,27 +186,6 @@ fn collapsed(value: &Value, most: usize) -> Value {
 fn counted(count: usize, what: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {what}{ending}")
-}
-
-/// The length of a value as JSON, if it is at most this.
-fn size(value: &Value, most: usize) -> Option<usize> {
-    struct Counter {
-        left: usize,
-    }
-
-    impl std::io::Write for Counter {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.left = self.left.checked_sub(bytes.len()).ok_or(std::io::ErrorKind::WriteZero)?;
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
-    let mut counter = Counter { left: most };
-    serde_json::to_writer(&mut counter, value).ok().map(|()| most - counter.left)
 }
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ use crate::call::Exchange;
 use crate::secrets::Secrets;
 
 /// The maximum length of a reported text, in bytes.
-const MAX_TEXT_BYTES: usize = 500;
+pub(crate) const MAX_TEXT_BYTES: usize = 500;
 /// The maximum length of the runner's own messages, in bytes. They may quote many short texts.
-const MAX_MESSAGE_BYTES: usize = 10_000;
+pub(crate) const MAX_MESSAGE_BYTES: usize = 10_000;
 /// The maximum number of reported elements of a list or an object.
 const MAX_ELEMENTS: usize = 100;
 /// The maximum number of further subjects that a finding names; all are counted.

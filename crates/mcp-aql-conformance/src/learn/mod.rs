@@ -30,6 +30,9 @@ pub(crate) enum LearnError {
     /// The server is not an MCP-AQL adapter.
     #[error("not an MCP-AQL adapter: {0}")]
     NotAnAdapter(String),
+    /// The tools and the introspection of the server take too much memory.
+    #[error("too large to test: its tools and introspection take more than {} MiB", MAX_LEARNED_BYTES >> 20)]
+    TooLarge,
     /// The configuration names an operation that the adapter does not have.
     #[error("it has no operation `{1}`, which `{0}` of the configuration names")]
     UnknownOperation(&'static str, String),
@@ -45,8 +48,8 @@ pub(crate) enum LearnError {
 
 /// The maximum number of concurrent requests for details.
 const MAX_CONCURRENT: usize = 32;
-/// The maximum number of tools, operations or types.
-const MAX_LISTED: usize = 5_000;
+/// The maximum number of pages of tools.
+const MAX_PAGES: usize = 100;
 /// The approximate maximum memory of a learned adapter in each mode, in bytes.
 const MAX_LEARNED_BYTES: usize = 12 << 20;
 
@@ -61,19 +64,8 @@ impl MemoryBudget {
         if self.0.fetch_add(more, Ordering::Relaxed).saturating_add(more) <= MAX_LEARNED_BYTES {
             return Ok(());
         }
-        Err(LearnError::NotAnAdapter(format!(
-            "its tools and introspection take more than {} MiB",
-            MAX_LEARNED_BYTES >> 20
-        )))
+        Err(LearnError::TooLarge)
     }
-}
-
-/// Rejects lists that are too long.
-fn check_length(what: &str, length: usize) -> Result<(), LearnError> {
-    if length <= MAX_LISTED {
-        return Ok(());
-    }
-    Err(LearnError::NotAnAdapter(format!("it lists more than {MAX_LISTED} {what}")))
 }
 
 /// Reads all tools, page by page. Returns them with the reason why there may be more.
@@ -83,7 +75,7 @@ async fn tools(
 ) -> Result<(Vec<Tool>, Option<String>), LearnError> {
     let mut tools = Vec::new();
     let mut cursor = None;
-    for _ in 0..100 {
+    for _ in 0..MAX_PAGES {
         let params = cursor.map_or_else(|| json!({}), |cursor: Value| json!({ "cursor": cursor }));
         let result = match connection.request("tools/list", &params).await {
             Answer::Result(result) => result,
@@ -106,13 +98,12 @@ async fn tools(
                 raw: raw.clone(),
             })
         }));
-        check_length("tools", tools.len())?;
         cursor = result.get("nextCursor").filter(|cursor| cursor.is_string()).cloned();
         if cursor.is_none() {
-            break;
+            return Ok((tools, None));
         }
     }
-    Ok((tools, None))
+    Ok((tools, Some(format!("`tools/list` has more than {MAX_PAGES} pages"))))
 }
 
 /// The endpoint tools of one adapter, and its reply with the list of operations.
@@ -138,13 +129,14 @@ pub(crate) async fn learn(
 ) -> Result<Adapter, LearnError> {
     let budget = &MemoryBudget::default();
     let (tools, why) = tools(connection, budget).await?;
-    let listing = find_adapter((connection, pacer), &tools, of_all, why, budget).await?;
+    let listing = find_adapter((connection, pacer), &tools, of_all, why.clone(), budget).await?;
     let is_read = listing.gap.is_none();
     let mut adapter = Adapter {
         hello: connection.hello().clone(),
         operations: Vec::new(),
         types: Vec::new(),
         tools,
+        unread_tools: why,
         endpoints: listing.endpoints,
         mode: listing.mode,
         serves_all: listing.serves_all,
@@ -215,8 +207,7 @@ async fn find_adapter(
 fn without_endpoints(tools: &[Tool], why: Option<String>) -> Listing {
     let names: Vec<_> = tools.iter().take(5).map(|tool| format!("`{}`", tool.name)).collect();
     let more = if tools.len() > 5 { ", …" } else { "" };
-    let why = why.unwrap_or_else(|| match tools.len() {
-        0 => "the server has no tools".to_owned(),
+    let unsuitable = match tools.len() {
         1 => format!(
             "the only tool of the server ({}) is not named `mcp_aql`, `mcp_aql_read` or similar",
             names.join(", ")
@@ -225,7 +216,13 @@ fn without_endpoints(tools: &[Tool], why: Option<String>) -> Listing {
             "none of the {count} tools of the server ({}{more}) is named `mcp_aql`, `mcp_aql_read` or similar",
             names.join(", ")
         ),
-    });
+    };
+    let why = match (tools.is_empty(), why) {
+        (true, None) => "the server has no tools".to_owned(),
+        (true, Some(why)) => why,
+        (false, None) => unsuitable,
+        (false, Some(why)) => format!("{unsuitable}; {why}"),
+    };
     Listing {
         endpoints: Vec::new(),
         mode: Mode::Semantic,

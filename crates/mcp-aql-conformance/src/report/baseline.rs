@@ -30,7 +30,7 @@ pub struct Baseline {
     pub baseline_version: u32,
     /// The accepted findings.
     pub findings: Vec<AcceptedFinding>,
-    /// The accepted obstacles to the level: ids of checks that were not exercised, and other reasons.
+    /// The accepted obstacles to the level: checks that were not tested, or in part, and other reasons.
     #[serde(default)]
     pub obstacles: Vec<String>,
 }
@@ -71,7 +71,7 @@ impl Baseline {
         let is_found = |id: &str| report.checks().any(|check| check.id == id && check.found > 0);
         let obstacles = report.obstacles.iter().map(|text| Obstacle::parse(text));
         let obstacles = obstacles.filter(|it| !it.check.is_some_and(is_found));
-        let mut obstacles: Vec<_> = obstacles.map(|it| it.key().to_owned()).collect();
+        let mut obstacles: Vec<_> = obstacles.map(|it| it.key()).collect();
         obstacles.sort();
         obstacles.dedup();
         Self { baseline_version: BASELINE_VERSION, findings, obstacles }

@@ -1,5 +1,6 @@
 //! The comparison of two reports.
 
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -22,10 +23,12 @@ use crate::finding::Finding;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Diff {
-    /// The level of the older report.
-    pub old_level: u8,
+    /// The level of the older report. A run of selected checks and an interrupted one have none.
+    pub old_level: Option<u8>,
     /// The level of the newer report.
-    pub new_level: u8,
+    pub new_level: Option<u8>,
+    /// The level that both runs requested, up to which their levels are compared.
+    pub compared_level: u8,
     /// Findings that only the newer report has, or with more cases than before.
     pub new: Vec<DiffEntry>,
     /// Findings that only the older report has, of checks that the newer run exercised.
@@ -75,18 +78,14 @@ impl Diff {
     /// Compares two reports. Only checks that both runs selected are compared.
     pub fn of(old: &Report, new: &Report) -> Self {
         let mut diff = Self {
-            old_level: old.conformance_level,
-            new_level: new.conformance_level,
+            old_level: old.level(),
+            new_level: new.level(),
+            compared_level: old.requested_level.min(new.requested_level),
             new: Vec::new(),
             fixed: Vec::new(),
             unchanged: Vec::new(),
             no_longer_exercised: Vec::new(),
         };
-        let is_comparable = !old.is_subset() && !new.is_subset();
-        if !is_comparable {
-            // A subset has no level.
-            diff.new_level = diff.old_level;
-        }
         for check in new.checks() {
             let before = old.checks().find(|before| before.id == check.id);
             diff.compare_findings(before, check);
@@ -128,25 +127,46 @@ impl Diff {
     /// Whether the newer report is worse: a lower level, new findings, or checks that are no longer
     /// exercised.
     pub fn is_worse(&self) -> bool {
-        self.new_level < self.old_level
+        self.change_of_level() == Some(Ordering::Less)
             || !self.new.is_empty()
             || !self.no_longer_exercised.is_empty()
     }
 
+    /// Compares the newer level with the older one, if both runs have one.
+    fn change_of_level(&self) -> Option<Ordering> {
+        let (old, new) = (self.old_level?, self.new_level?);
+        Some(new.min(self.compared_level).cmp(&old.min(self.compared_level)))
+    }
+
+    /// The levels in words.
+    fn levels(&self) -> String {
+        let level = |level: Option<u8>| level.map_or("none".to_owned(), |level| level.to_string());
+        let (old, new) = (self.old_level, self.new_level);
+        let change = match self.change_of_level() {
+            None => "not compared: selected checks and interrupted runs have no level",
+            Some(Ordering::Less) => "lower",
+            Some(Ordering::Equal) if old != new => {
+                return format!(
+                    "Level: {} before, {} now (unchanged up to level {}, which both runs requested)",
+                    level(old),
+                    level(new),
+                    self.compared_level
+                );
+            }
+            Some(Ordering::Equal) => "unchanged",
+            Some(Ordering::Greater) => "higher",
+        };
+        format!("Level: {} before, {} now ({change})", level(old), level(new))
+    }
+
     /// Renders the comparison as text.
     pub fn text(&self) -> String {
-        let mut out = String::new();
-        let change = match self.new_level.cmp(&self.old_level) {
-            std::cmp::Ordering::Less => "lower",
-            std::cmp::Ordering::Equal => "unchanged",
-            std::cmp::Ordering::Greater => "higher",
-        };
-        // Writing to a string does not fail.
-        let _ =
-            writeln!(out, "Level: {} before, {} now ({change})", self.old_level, self.new_level);
+        let mut out = self.levels();
+        out.push('\n');
         for (heading, entries) in
             [("New", &self.new), ("Fixed", &self.fixed), ("Unchanged", &self.unchanged)]
         {
+            // Writing to a string does not fail.
             let _ = writeln!(out, "{heading}: {}", counted(entries.len(), "finding"));
             for entry in entries {
                 let cases = match (entry.old_cases, entry.new_cases) {

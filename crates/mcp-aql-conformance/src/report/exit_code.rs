@@ -37,6 +37,11 @@ impl Report {
         if has(Verdict::Warn) || is_incomplete { 2 } else { 0 }
     }
 
+    /// The granted level, unless the run could grant none because it was interrupted or selected checks.
+    pub(super) fn level(&self) -> Option<u8> {
+        (!self.is_subset() && !self.interrupted).then_some(self.conformance_level)
+    }
+
     /// Whether only selected checks were run.
     pub(super) fn is_subset(&self) -> bool {
         !self.selection.is_empty()
@@ -55,11 +60,17 @@ impl Report {
         obstacles.filter(move |obstacle| is_missing && !self.accepts(obstacle))
     }
 
+    /// The obstacles that no baseline accepts, as they are in [`Report::obstacles`].
+    pub fn unaccepted_obstacles(&self) -> impl Iterator<Item = &str> {
+        let obstacles = self.obstacles.iter().map(String::as_str);
+        obstacles.filter(|text| !self.accepts(&Obstacle::parse(text)))
+    }
+
     fn accepts(&self, obstacle: &Obstacle<'_>) -> bool {
         let of_check = |id: &str| self.checks().find(|check| check.id == id);
         match obstacle.check.and_then(of_check) {
             Some(check) if check.found > 0 => check.is_accepted(),
-            _ => self.accepted_obstacles.iter().any(|accepted| accepted == obstacle.key()),
+            _ => self.accepted_obstacles.iter().any(|accepted| obstacle.is_accepted_as(accepted)),
         }
     }
 }

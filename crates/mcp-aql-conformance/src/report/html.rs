@@ -57,6 +57,7 @@ impl Report {
         }
         self.html_of_left_out(&mut out);
         html_lines("Left out by the configuration", &self.left_out, &mut out);
+        html_lines(show::OUTSIDE_RUN, &self.outside_run, &mut out);
         let _ = write!(
             out,
             "</main>\n<footer>mcp-aql-conformance {}, for MCP-AQL {}</footer>\n</body>\n</html>\n",

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::coverage::Coverage;
+use super::obstacles::{IN_PART, NOT_TESTED};
 use super::{
     CategoryReport, CheckReport, Obstruction, Report, SCHEMA_VERSION, Summary, Verdict, show,
 };
@@ -179,21 +180,20 @@ fn left_behind(whole: &RunResults) -> Vec<String> {
     whole.surfaces.iter().flat_map(of_mode).collect()
 }
 
-/// The operations and checks that the configuration or the limits of the run exclude, and further adapters of
-/// the server.
-fn left_out<'a>(
-    settings: &Settings,
+/// The parts of the server that the run did not test, and the checks that a limit of the run cut short.
+fn outside_run<'a>(
     adapter: Option<&Adapter>,
     checks: impl Iterator<Item = &'a CheckReport>,
 ) -> Vec<String> {
     let limited = checks.filter(|check| check.limited);
-    let limited = limited.map(|check| format!("{}: {}", check.id, check.why_not()));
-    let limited: Vec<_> = limited.collect();
-    let excluded = settings.file.skip.iter().map(ToString::to_string);
+    let limited: Vec<_> =
+        limited.map(|check| format!("{}: {}", check.id, check.why_not())).collect();
     let others = adapter.into_iter().flat_map(Adapter::others).map(|prefix| {
         format!("the adapter whose tools begin with `{prefix}mcp_aql`: another one answered first")
     });
-    excluded.chain(others).chain(adapter.and_then(not_sampled)).chain(limited).collect()
+    let unread = adapter.and_then(|adapter| adapter.unread_tools.as_ref());
+    let unread = unread.map(|why| format!("further tools: {why}"));
+    others.chain(unread).chain(adapter.and_then(not_sampled)).chain(limited).collect()
 }
 
 /// The number of operations that the run did not exercise, if it exercised a sample.
@@ -229,7 +229,9 @@ impl Report {
             runner: env!("CARGO_PKG_VERSION").to_owned(),
             requested_level: settings.level,
             conformance_level: 0,
-            left_out: left_out(settings, adapter, categories.iter().flat_map(|it| &it.checks)),
+            left_out: settings.file.skip.iter().map(ToString::to_string).collect(),
+            outside_run: outside_run(adapter, categories.iter().flat_map(|it| &it.checks)),
+            sampled: adapter.is_some_and(|adapter| not_sampled(adapter).is_some()),
             obstacles: match whole.is_interrupted {
                 true => vec![INTERRUPTED.to_owned()],
                 false => unlearned(whole),
@@ -275,7 +277,7 @@ impl Report {
             [&mut self.implementation, &mut self.version, &mut self.spec_version, &mut self.target];
         let lists =
             self.obstacles.iter_mut().chain(&mut self.left_behind).chain(&mut self.left_out);
-        let lists = lists.chain(&mut self.invocation);
+        let lists = lists.chain(&mut self.outside_run).chain(&mut self.invocation);
         for text in names.into_iter().chain(lists) {
             shorten_message(text, secrets);
             secrets.mask(text);
@@ -344,16 +346,12 @@ impl Report {
                     Verdict::Skip => {
                         let why = check.skipped.keys().next().cloned();
                         let why = why.unwrap_or_else(|| show::NO_CASE.to_owned());
-                        obstacles.push(format!("{} was not tested: {why}", check.id));
+                        obstacles.push(format!("{} {NOT_TESTED}: {why}", check.id));
                     }
                     Verdict::Pass
                         if check.cut_short || (is_partial && !check.skipped.is_empty()) =>
                     {
-                        obstacles.push(format!(
-                            "{} was tested in part: {}",
-                            check.id,
-                            check.why_in_part()
-                        ));
+                        obstacles.push(format!("{} {IN_PART}: {}", check.id, check.why_in_part()));
                     }
                     // Their causes are named once.
                     Verdict::Blocked => {}
@@ -403,9 +401,9 @@ mod tests {
         ] {
             let check = skipped(&skips);
             assert_eq!((check.verdict, check.limited), (Verdict::Skip, is_limited), "{skips:?}");
-            let left_out = left_out(&Settings::default(), None, [&check].into_iter());
+            let outside = outside_run(None, [&check].into_iter());
             let named = "creates.rejected_whole: limited: it was called 40 times";
-            assert_eq!(left_out == [named], is_limited, "{left_out:?}");
+            assert_eq!(outside == [named], is_limited, "{outside:?}");
             let mut report = faultless(2);
             report.conformance_level = 0;
             report.categories[0].checks.push(check);

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::causes::{Cause, FoundCheck};
+use super::show::OUTSIDE_RUN;
 use super::value_text::{counted, line, parts, shown};
 use super::{Report, Summary, Verdict};
 
@@ -42,6 +43,7 @@ impl Report {
         self.markdown_of_summary(&mut out);
         self.markdown_of_left_out(&mut out);
         markdown_list("Left out by the configuration", &self.left_out, &mut out);
+        markdown_list(OUTSIDE_RUN, &self.outside_run, &mut out);
         self.markdown_of_missing(&mut out);
         out
     }

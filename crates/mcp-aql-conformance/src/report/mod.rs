@@ -127,10 +127,17 @@ pub struct Report {
     /// level does not cover them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+    /// Parts of the server that the run did not test: other adapters, the operations outside the sample, and
+    /// tools that could not be listed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside_run: Vec<String>,
+    /// Whether a sample of the operations was exercised, because the adapter has many.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sampled: bool,
     /// The reasons why the level is not higher.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub obstacles: Vec<String>,
-    /// The obstacles that a baseline accepts: ids of checks that were not exercised, and other reasons.
+    /// The obstacles that a baseline accepts: checks that were not tested, or in part, and other reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepted_obstacles: Vec<String>,
     /// Accepted findings of a baseline that did not occur, although their checks were exercised.

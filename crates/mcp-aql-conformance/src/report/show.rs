@@ -11,6 +11,9 @@ use crate::requirements::{RequirementSource, requirement};
 /// The maximum length of a value in a sentence, in characters.
 const MAX_INLINE_CHARS: usize = 120;
 
+/// The heading of the parts of the server that the run did not test.
+pub(super) const OUTSIDE_RUN: &str = "Not part of the run";
+
 /// The label of failed checks.
 pub(super) const FAILED: &str = "failed";
 
@@ -121,8 +124,14 @@ impl Report {
                 format!("Only selected checks were run ({})", line(&self.selection.join(", ")))
             }
             (false, 0) => "No level granted".to_owned(),
-            (false, level) if self.left_out.is_empty() => format!("Level {level} granted"),
-            (false, level) => format!("Level {level} granted, except for what was left out"),
+            (false, level) => {
+                let sample = if self.sampled { " for a sample of the operations" } else { "" };
+                let except = match self.left_out.is_empty() {
+                    true => "",
+                    false => ", except for what was left out",
+                };
+                format!("Level {level} granted{sample}{except}")
+            }
         }
     }
 

@@ -108,6 +108,8 @@ pub(super) fn report(text: &str) -> Report {
         requested_level: 2,
         conformance_level: 0,
         left_out: vec![format!("the operation `x`: {text}")],
+        outside_run: vec![format!("the adapter `x`: {text}")],
+        sampled: true,
         obstacles: vec![
             "level 1: shapes.union failed".to_owned(),
             format!("level 1: shapes.failure was not tested: left out: {text}"),
@@ -129,6 +131,8 @@ pub(super) fn faultless(level: u8) -> Report {
         conformance_level: level,
         requested_level: level,
         left_out: Vec::new(),
+        outside_run: Vec::new(),
+        sampled: false,
         obstacles: Vec::new(),
         left_behind: Vec::new(),
         no_longer_found: Vec::new(),
@@ -147,6 +151,8 @@ pub(super) fn unreached(why: &str) -> Report {
         modes: Vec::new(),
         left_behind: Vec::new(),
         left_out: Vec::new(),
+        outside_run: Vec::new(),
+        sampled: false,
         no_longer_found: Vec::new(),
         summary: Summary::of(&checks),
         categories: vec![CategoryReport { name: "shapes".to_owned(), checks }],
@@ -526,7 +532,7 @@ fn accepted_findings_do_not_decide_the_exit_code() {
     assert_eq!(report.exit_code(), 1);
     let baseline = Baseline::of(&report);
     assert_eq!(baseline.findings.len(), 3);
-    assert_eq!(baseline.obstacles, ["shapes.failure"]);
+    assert_eq!(baseline.obstacles, ["shapes.failure was not tested"]);
     let saved = serde_json::to_string(&baseline).unwrap();
     assert_eq!(Baseline::from_json(&saved).unwrap(), baseline);
 
@@ -599,6 +605,57 @@ fn comparison_lists_new_fixed_and_unchanged_findings() {
     assert!(!Diff::of(&faultless(2), &subset).is_worse());
     for text in HOSTILE {
         assert_eq!(obeyed(&Diff::of(&faultless(1), &self::report(text)).text()), None, "{text:?}");
+    }
+}
+
+#[test]
+fn levels_are_compared_up_to_the_level_that_both_runs_requested() {
+    let of = |requested_level, conformance_level| Report {
+        requested_level,
+        conformance_level,
+        ..faultless(2)
+    };
+    let subset = Report { selection: vec!["shapes".to_owned()], ..of(2, 0) };
+    let interrupted = Report { interrupted: true, ..of(2, 0) };
+    for (old, new, is_worse, said) in [
+        (of(2, 2), of(2, 1), true, "Level: 2 before, 1 now (lower)"),
+        (of(2, 1), of(2, 2), false, "Level: 1 before, 2 now (higher)"),
+        (of(2, 2), of(2, 2), false, "Level: 2 before, 2 now (unchanged)"),
+        (of(2, 2), of(1, 1), false, "Level: 2 before, 1 now (unchanged up to level 1, which both"),
+        (of(1, 1), of(2, 2), false, "Level: 1 before, 2 now (unchanged up to level 1, which both"),
+        (of(2, 2), of(1, 0), true, "Level: 2 before, 0 now (lower)"),
+        (of(2, 2), subset, false, "Level: 2 before, none now (not compared: "),
+        (interrupted, of(2, 2), false, "Level: none before, 2 now (not compared: "),
+    ] {
+        let diff = Diff::of(&old, &new);
+        assert_eq!(diff.is_worse(), is_worse, "{said}");
+        assert!(diff.text().starts_with(said), "{said}: {}", diff.text());
+    }
+}
+
+#[test]
+fn only_exclusions_limit_the_granted_level() {
+    let of = |left_out: &[&str], outside_run: &[&str], sampled| Report {
+        left_out: left_out.iter().map(ToString::to_string).collect(),
+        outside_run: outside_run.iter().map(ToString::to_string).collect(),
+        sampled,
+        ..faultless(2)
+    };
+    for (report, said) in [
+        (of(&[], &[], false), "Level 2 granted, "),
+        (of(&[], &["another adapter"], false), "Level 2 granted, "),
+        (of(&[], &["200 of 300"], true), "Level 2 granted for a sample of the operations, "),
+        (of(&["a"], &[], false), "Level 2 granted, except for what was left out, "),
+    ] {
+        for text in [report.text(false), report.html(), report.markdown()] {
+            assert!(text.contains(said), "{said}: {text}");
+            for (list, heading) in [
+                (&report.left_out, "Left out by the configuration"),
+                (&report.outside_run, "Not part of the run"),
+            ] {
+                assert_eq!(text.contains(heading), !list.is_empty(), "{heading}: {text}");
+            }
+        }
     }
 }
 

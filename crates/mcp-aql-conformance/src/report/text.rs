@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::causes::{Cause, FoundCheck};
+use super::show::OUTSIDE_RUN;
 use super::value_text::{counted, line, shown};
 use super::{Report, Summary, Verdict};
 use crate::finding::Difference;
@@ -76,6 +77,7 @@ impl Report {
         self.text_of_left_out(&colors, &mut out);
         self.text_of_not_applicable(&colors, &mut out);
         text_list("Left out by the configuration", &self.left_out, &colors, &mut out);
+        text_list(OUTSIDE_RUN, &self.outside_run, &colors, &mut out);
         self.text_of_missing(&colors, &mut out);
         out
     }

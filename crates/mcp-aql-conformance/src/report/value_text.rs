@@ -6,6 +6,8 @@ use mcp_aql_text::is_hidden;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::json_size::length_up_to;
+
 /// The maximum length of a value on one line.
 const MAX_LINE_BYTES: usize = 90;
 
@@ -65,7 +67,7 @@ fn write(value: &Value, indent: usize, out: &mut TruncatingWriter) {
         Value::Array(items) => items.iter().map(|item| (None, item)).collect(),
         _ => Vec::new(),
     };
-    if parts.is_empty() || fits(value, MAX_LINE_BYTES.saturating_sub(indent)) {
+    if parts.is_empty() || length_up_to(MAX_LINE_BYTES.saturating_sub(indent), value).is_some() {
         out.json(value);
         return;
     }
@@ -83,24 +85,6 @@ fn write(value: &Value, indent: usize, out: &mut TruncatingWriter) {
     out.put(b"\n");
     out.put(" ".repeat(indent).as_bytes());
     out.put(close);
-}
-
-/// Whether a value has at most this length.
-fn fits(value: &Value, room: usize) -> bool {
-    struct Room(usize);
-
-    impl io::Write for Room {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::WriteZero)?;
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    serde_json::to_writer(Room(room), value).is_ok()
 }
 
 /// A writer that keeps the first bytes and counts the others, so that long values are not copied.

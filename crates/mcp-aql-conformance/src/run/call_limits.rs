@@ -62,21 +62,45 @@ impl CallTimes {
     }
 }
 
-/// Calls of limited operations that have not ended. They count until this is dropped.
+/// The number of calls of each operation that have not ended.
+type CallCounts = BTreeMap<String, usize>;
+
+/// Calls of limited operations, and of those that create items, that have not ended. They count until this is
+/// dropped.
 pub(crate) struct PendingCalls<'r> {
-    run: &'r Run,
-    calls: BTreeMap<String, usize>,
+    counts: &'r Mutex<CallCounts>,
+    calls: CallCounts,
+}
+
+impl<'r> PendingCalls<'r> {
+    /// Adds calls to these counts.
+    fn add(counts: &'r Mutex<CallCounts>, calls: &[(&Operation, usize)]) -> Self {
+        let mut pending = lock(counts);
+        for (operation, count) in calls {
+            *pending.entry(operation.name.clone()).or_default() += count;
+        }
+        let calls = calls.iter().map(|(operation, count)| (operation.name.clone(), *count));
+        Self { counts, calls: calls.collect() }
+    }
 }
 
 impl Drop for PendingCalls<'_> {
     fn drop(&mut self) {
-        let mut pending = lock(&self.run.pending);
+        let mut pending = lock(self.counts);
         for (operation, calls) in &self.calls {
             if let Some(count) = pending.get_mut(operation) {
                 *count = count.saturating_sub(*calls);
             }
         }
     }
+}
+
+fn is_create(operation: &Operation) -> bool {
+    operation.category == Some(Category::Create)
+}
+
+fn count_of(counts: &Mutex<CallCounts>, operation: &Operation) -> usize {
+    lock(counts).get(&operation.name).copied().unwrap_or_default()
 }
 
 impl Run {
@@ -129,35 +153,78 @@ impl Run {
     /// # Errors
     /// The reason why the call may not be made.
     pub(crate) async fn within_limits(&self, arguments: &Value) -> Result<PendingCalls<'_>, Skip> {
-        let called = self.called(arguments);
-        for (operation, _) in called.iter().filter(|(it, _)| it.category == Some(Category::Create))
-        {
-            self.may_create_more(operation)?;
-        }
-        let limited = called.into_iter().filter(|(operation, _)| self.is_irreversible(operation));
-        let calls: BTreeMap<_, _> =
-            limited.map(|(operation, count)| (operation.name.clone(), count)).collect();
-        while !self.add_pending(&calls)? {
+        let mut called = self.called(arguments);
+        called.retain(|(operation, _)| is_create(operation) || self.is_irreversible(operation));
+        // The calls before may belong to a check that goes on only after this call.
+        let until = Instant::now() + self.settings.limits.request;
+        loop {
+            if let Some(pending) = self.add_pending(&called)? {
+                return Ok(pending);
+            }
+            if Instant::now() >= until {
+                return Err(Skip::Limited(
+                    "other calls that have not ended may reach the limits under [limits]"
+                        .to_owned(),
+                ));
+            }
             tokio::time::sleep(WAIT_INTERVAL).await;
         }
-        Ok(PendingCalls { run: self, calls })
     }
 
-    /// Counts calls as pending if they keep the limit even if all other pending calls succeed.
-    fn add_pending(&self, calls: &BTreeMap<String, usize>) -> Result<bool, Skip> {
-        let max = self.settings.max_irreversible;
-        let mut pending = lock(&self.pending);
+    /// Counts calls as pending if they keep the limits even if all other pending calls succeed.
+    fn add_pending(&self, calls: &[(&Operation, usize)]) -> Result<Option<PendingCalls<'_>>, Skip> {
+        let _turn = lock(&self.limits_turn);
         for (operation, count) in calls {
-            self.is_below_limit(operation, *count)?;
-            let done = self.resources().effects_of(operation);
-            if done + pending.get(operation).copied().unwrap_or_default() + count > max {
-                return Ok(false);
+            if is_create(operation) {
+                self.may_create_more(operation, *count)?;
+                if self.exceeds_created(operation, count + self.pending_creations(operation)) {
+                    return Ok(None);
+                }
+            }
+            if self.is_irreversible(operation) {
+                self.is_below_limit(&operation.name, *count)?;
+                let done = self.resources().effects_of(&operation.name);
+                let pending = count_of(&self.pending, operation);
+                if done + pending + count > self.settings.max_irreversible {
+                    return Ok(None);
+                }
             }
         }
-        for (operation, count) in calls {
-            *pending.entry(operation.clone()).or_default() += count;
+        Ok(Some(PendingCalls::add(&self.pending, calls)))
+    }
+
+    /// Counts a request that must be rejected. An adapter that does not reject it runs the operation. It does
+    /// not wait for other calls, and other calls do not wait for it because of its irreversible effects: most
+    /// adapters reject it.
+    ///
+    /// # Errors
+    /// The reason why the request may not be sent.
+    pub(super) fn count_refused(&self, arguments: &Value) -> Result<PendingCalls<'_>, Skip> {
+        let mut called = self.called(arguments);
+        let _turn = lock(&self.limits_turn);
+        for (operation, count) in &called {
+            if is_create(operation) {
+                self.may_create_more(operation, count + self.pending_creations(operation))?;
+            }
+            if self.is_irreversible(operation) {
+                self.is_below_limit(&operation.name, *count)?;
+            }
         }
-        Ok(true)
+        called.retain(|(operation, _)| is_create(operation));
+        Ok(PendingCalls::add(&self.pending_refused, &called))
+    }
+
+    /// The number of items that the pending calls of a CREATE operation may create.
+    fn pending_creations(&self, create: &Operation) -> usize {
+        count_of(&self.pending, create) + count_of(&self.pending_refused, create)
+    }
+
+    /// Whether the limit does not allow so many more items that a CREATE operation creates.
+    fn exceeds_created(&self, create: &Operation, count: usize) -> bool {
+        let kind = self.resources().kinds().iter().find(|kind| kind.create == create.name);
+        kind.is_some_and(|kind| {
+            self.resources().left_of(&kind.name) + count > self.settings.max_created
+        })
     }
 
     pub(super) fn is_below_limit(&self, operation: &str, count: usize) -> Result<(), Skip> {
@@ -171,25 +238,14 @@ impl Run {
         )))
     }
 
-    /// The reason not to send a request that must be rejected: an adapter that does not reject it has run an
-    /// operation too often.
-    pub(super) fn is_exhausted(&self, arguments: &Value) -> Option<Skip> {
-        let mut called = self.called(arguments).into_iter();
-        called.find_map(|(operation, count)| {
-            let is_limited = self.is_irreversible(operation);
-            self.is_below_limit(&operation.name, count).err().filter(|_| is_limited)
-        })
-    }
-
-    /// Returns an error if the run has created enough items or needs the remaining time to remove them.
-    pub(super) fn may_create_more(&self, create: &Operation) -> Result<(), Skip> {
-        let max = self.settings.max_created;
-        let kind = self.resources().kinds().iter().find(|kind| kind.create == create.name);
-        if let Some(kind) = kind
-            && self.resources().left_of(&kind.name) >= max
-        {
+    /// Returns an error if the run may not create so many more items, or needs the remaining time to remove
+    /// those that it has created.
+    pub(super) fn may_create_more(&self, create: &Operation, count: usize) -> Result<(), Skip> {
+        if self.exceeds_created(create, count) {
+            let max = self.settings.max_created;
             return Err(Skip::Limited(format!(
-                "`{}` has created {max} items that still exist; `created_items` under [limits] allows more",
+                "`{}` may create at most {max} items that exist at the same time; `created_items` under \
+                 [limits] allows more",
                 create.name
             )));
         }

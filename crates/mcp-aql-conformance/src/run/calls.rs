@@ -66,14 +66,13 @@ impl Run {
         arguments: Value,
         cases: &Cases,
     ) -> Option<Exchange> {
-        if let Some(why) = self
-            .missing_tool(tool, &arguments)
-            .or_else(|| self.could_harm(tool, &arguments))
-            .or_else(|| self.is_exhausted(&arguments))
+        if let Some(why) =
+            self.missing_tool(tool, &arguments).or_else(|| self.could_harm(tool, &arguments))
         {
             cases.skip(why);
             return None;
         }
+        let _pending = cases.ok_or_skip(self.count_refused(&arguments))?;
         self.answered(tool, arguments, cases).await
     }
 

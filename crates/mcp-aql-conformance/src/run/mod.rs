@@ -58,8 +58,12 @@ pub(crate) struct Run {
     connection: tokio::sync::RwLock<Arc<Connection>>,
     /// The measured time of calls.
     call_times: CallTimes,
-    /// The calls of operations with irreversible effects that have not ended.
+    /// The calls of operations with limits that have not ended.
     pending: Mutex<BTreeMap<String, usize>>,
+    /// The requests to create something that must be rejected and have not ended.
+    pending_refused: Mutex<BTreeMap<String, usize>>,
+    /// Serializes the comparison of calls with the limits.
+    limits_turn: Mutex<()>,
     /// Connections beside the main one that no check uses at present.
     spares: Mutex<Vec<Connection>>,
     room: Semaphore,
@@ -91,6 +95,8 @@ pub(crate) struct Run {
     planted: Mutex<BTreeSet<String>>,
     /// The resources and the items that the run created.
     resources: Resources,
+    /// A READ operation outside the sample with a form that no exercised operation has.
+    outside_sample: Option<String>,
     /// The first reason why the error of a failure could not be read.
     unread_error: OnceLock<(&'static str, &'static str)>,
     /// The requests that the adapter may be unable to read.
@@ -132,7 +138,7 @@ impl Run {
             every,
         } = parts;
         let at_once = adapter.at_once(settings.in_flight);
-        sample::select(&mut adapter, &settings.file, settings.max_operations);
+        let outside_sample = sample::select(&mut adapter, &settings.file, settings.max_operations);
         let resources = Resources::of(&adapter, &settings.file);
         let shows_paths = adapter
             .operations
@@ -147,6 +153,8 @@ impl Run {
             connection: tokio::sync::RwLock::new(Arc::new(connection)),
             call_times: CallTimes::default(),
             pending: Mutex::default(),
+            pending_refused: Mutex::default(),
+            limits_turn: Mutex::default(),
             spares: Mutex::default(),
             room: Semaphore::new(at_once),
             pacer,
@@ -164,6 +172,7 @@ impl Run {
             let_run: Mutex::default(),
             planted: Mutex::default(),
             resources,
+            outside_sample,
             unread_error: OnceLock::new(),
             unreadable: Mutex::default(),
             every,
@@ -194,6 +203,9 @@ impl Run {
         {
             return Some(gap.skip());
         }
+        if let Some(category) = operation.changing_categories().find(|it| !self.may(*it)) {
+            return Some(Skip::NotAllowed(category));
+        }
         match operation.category {
             Some(Category::Read) => self.forbids_doubtful_read(operation),
             // An operation without a known category is treated as the most dangerous one.
@@ -214,8 +226,8 @@ impl Run {
         Some(match operation.lacks_reading_name() {
             true => Skip::NotReading(name.clone()),
             false => Skip::MayChange(format!(
-                "`{name}` has the category READ, but its permissions, its danger level or its lifecycle say \
-                 otherwise; correct them if it only reads"
+                "`{name}` has the category READ, but another stated category, its permissions, its danger \
+                 level or its lifecycle say otherwise; correct them if it only reads"
             )),
         })
     }
@@ -240,6 +252,11 @@ impl Run {
     /// The resources and the items that the run created.
     pub(crate) fn resources(&self) -> &Resources {
         &self.resources
+    }
+
+    /// A READ operation outside the sample that may have a feature that no exercised operation has.
+    pub(crate) fn outside_sample(&self) -> Option<&str> {
+        self.outside_sample.as_deref()
     }
 
     /// The secrets that reports must not contain.

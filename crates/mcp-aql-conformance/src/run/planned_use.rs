@@ -98,7 +98,7 @@ impl Run {
     /// The reason if the limits of the run allow not even one call of an operation.
     fn exceeds_caps(&self, operation: &Operation) -> Option<Skip> {
         if operation.category == Some(Category::Create)
-            && let Err(why) = self.may_create_more(operation)
+            && let Err(why) = self.may_create_more(operation, 1)
         {
             return Some(why);
         }
@@ -108,8 +108,7 @@ impl Run {
 
     /// Whether the run may send requests that must be rejected to an operation that it does not call.
     fn may_be_refused(&self, operation: &Operation) -> bool {
-        let is_limited = self.is_irreversible(operation);
-        let is_exhausted = is_limited && self.is_below_limit(&operation.name, 1).is_err();
+        let is_exhausted = self.exceeds_caps(operation).is_some();
         if self.left_out(&operation.name).is_some() || !operation.is_exercised || is_exhausted {
             return false;
         }

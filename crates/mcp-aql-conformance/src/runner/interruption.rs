@@ -21,6 +21,11 @@ const REMOVAL_TIMEOUT: Duration = Duration::from_secs(5);
 /// The collected cases of each check.
 pub(super) type CasesByCheck = BTreeMap<&'static str, Arc<Cases>>;
 
+/// Copies the cases of each check.
+pub(super) fn copy_cases(cases: &CasesByCheck) -> CasesByCheck {
+    cases.iter().map(|(check, cases)| (*check, Arc::new(cases.copy()))).collect()
+}
+
 /// Whether a run is interrupted.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Interruption(Arc<watch::Sender<bool>>);
@@ -46,47 +51,59 @@ impl Runner {
     /// created, as far as it may and within about 10 seconds. The report is then [`Report::interrupted`] and has
     /// the results so far.
     pub async fn run_until(&self, interruption: impl Future<Output = ()>) -> Report {
+        let whole = self.interruptible(interruption, |runner| async move { runner.whole().await });
+        self.judge(&whole.await)
+    }
+
+    /// Does the work of a runner that is interrupted when this future completes.
+    pub(crate) async fn interruptible<F: Future>(
+        &self,
+        interruption: impl Future<Output = ()>,
+        work: impl FnOnce(Self) -> F,
+    ) -> F::Output {
         let interrupted = Interruption::default();
-        let runner = Self { interruption: interrupted.clone(), ..self.clone() };
-        let mut whole = pin!(runner.whole());
-        let whole = tokio::select! {
+        let mut work = pin!(work(Self { interruption: interrupted.clone(), ..self.clone() }));
+        tokio::select! {
             biased;
             () = interruption => {
                 interrupted.set();
-                whole.await
+                work.await
             }
-            whole = &mut whole => whole,
-        };
-        self.judge(&whole)
+            result = &mut work => result,
+        }
     }
 
-    /// Waits for the checks of a run. After an interruption, the run makes no calls, and the checks are dropped
-    /// if the replies to earlier calls do not arrive in time. Returns the cases at the interruption, because
-    /// checks without replies find faults that the adapter does not have.
-    pub(super) async fn until_interrupted(
+    /// Whether the run was interrupted.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interruption.is_set()
+    }
+
+    /// Waits for the calls of a run. After an interruption, the run makes no calls, and the work is dropped if
+    /// the replies to earlier calls do not arrive in time. In this case, returns what the second function
+    /// returned at the interruption, because checks without replies find faults that the adapter does not have.
+    pub(crate) async fn until_interrupted<T>(
         &self,
         run: &Run,
-        checks: impl Future<Output = ()>,
-        cases: &CasesByCheck,
-    ) -> Option<CasesByCheck> {
-        let mut checks = pin!(checks);
+        work: impl Future<Output = ()>,
+        so_far: impl FnOnce() -> T,
+    ) -> Option<T> {
+        let mut work = pin!(work);
         tokio::select! {
             biased;
-            () = &mut checks => return None,
+            () = &mut work => return None,
             () = self.interruption.wait() => {}
         }
-        let so_far = cases.iter().map(|(check, cases)| (*check, Arc::new(cases.copy())));
-        let so_far = so_far.collect();
+        let so_far = so_far();
         run.stop_calls(true);
         // The result is the same if the time is over.
-        let _ = tokio::time::timeout(REPLY_TIMEOUT, checks).await;
+        let _ = tokio::time::timeout(REPLY_TIMEOUT, work).await;
         run.stop_calls(false);
         Some(so_far)
     }
 
     /// Removes the items of a run, within a shorter time if it is interrupted. Returns the remaining ones with
     /// the reasons.
-    pub(super) async fn clear_up(&self, run: &Run) -> Vec<String> {
+    pub(crate) async fn clear_up(&self, run: &Run) -> Vec<String> {
         let time_is_over = async {
             self.interruption.wait().await;
             tokio::time::sleep(REMOVAL_TIMEOUT).await;

@@ -125,11 +125,17 @@ impl Runner {
     }
 
     /// Writes every message of the run as a line of JSON: `time`, `connection`, `mode`, `direction` and
-    /// `message`. Secrets are masked. A failed write ends the trace, not the run.
+    /// `message`. Secrets are masked. A failed write ends the trace, not the run;
+    /// [`trace_error`](Self::trace_error) returns its error.
     #[must_use]
     pub fn trace(mut self, writer: impl std::io::Write + Send + 'static) -> Self {
         self.trace = Some(Arc::new(Trace::new(writer)));
         self
+    }
+
+    /// The error of the first failed write of the trace, if one failed so far.
+    pub fn trace_error(&self) -> Option<String> {
+        self.trace.as_ref()?.error()
     }
 
     /// Sets a callback for progress events.
@@ -263,13 +269,15 @@ impl Runner {
         {
             return Err(LearnError::OtherMode { asked, serves: adapter.mode });
         }
+        // The first mode is asked for if it is the only one of the run.
+        let is_first = asked.is_none() || asked == self.settings.mode;
         match (asked, adapter.unread()) {
             (Some(_), Some(gap)) => return Err(LearnError::NotAnAdapter(gap.why.clone())),
             // Without operations, no name is known.
             (None, Some(_)) => {}
-            // The check `modes.same_operations` reports operations that the other mode lacks.
-            (Some(_), None) => {}
-            (None, None) => self.find_named(&adapter)?,
+            (_, None) if is_first => self.find_named(&adapter)?,
+            // The check `modes.same_operations` reports operations that the second mode lacks.
+            (_, None) => {}
         }
         adapter.apply_reading_names(&self.settings);
         self.learn_secrets(&adapter);

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use futures_util::{StreamExt as _, stream};
 
-use super::interruption::CasesByCheck;
+use super::interruption::{CasesByCheck, copy_cases};
 use super::{Progress, Runner};
 use crate::adapter::gaps;
 use crate::cases::{Cases, INTERRUPTED, Skip};
@@ -53,7 +53,8 @@ impl Runner {
                 checks.phase(&run, number).await;
             }
         };
-        let so_far = self.until_interrupted(&run, before_removal, &checks.cases).await;
+        let so_far =
+            self.until_interrupted(&run, before_removal, || copy_cases(&checks.cases)).await;
         let left_behind = self.clear_up(&run).await;
         if !self.interruption.is_set() {
             checks.phase(&run, 4).await;
@@ -163,7 +164,8 @@ async fn one(run: &Run, check: &Check, cases: &Cases) {
     }
 }
 
-/// Blocks a check whose cases or whose feature may be in a part of the adapter that could not be read.
+/// Blocks a check whose cases or whose feature may be in a part of the adapter that could not be read, and skips
+/// one whose feature may be outside the sample.
 fn block(run: &Run, check: &Check, cases: &Cases) {
     if let Some(gap) = run.adapter.unread()
         && cases.is_empty()
@@ -182,6 +184,11 @@ fn block(run: &Run, check: &Check, cases: &Cases) {
         } else if gaps::judges_codes(check.id) && cases.is_empty() {
             cases.block(by, why);
         }
+    }
+    if let Some(operation) = run.outside_sample()
+        && gaps::depends_on_operations(check.id)
+    {
+        cases.skip_not_applicable(Skip::NotSampled(operation.to_owned()));
     }
 }
 

@@ -9,11 +9,21 @@ use super::pattern;
 use super::{Kind, MAX_DEPTH, MAX_STEPS, Shape, step};
 use crate::verbs::widens_effect;
 
+/// The maximum number of values of an enumeration that are tried out.
+const MAX_WORDS: usize = 32;
 /// The maximum length of generated texts.
 pub(super) const MAX_TEXT_CHARS: usize = 65_536;
 
 fn pick(words: &[Value], turn: usize) -> Option<Value> {
     words.get(turn.checked_rem(words.len())?).cloned()
+}
+
+/// The first and the last value of an enumeration with those between them, or with values at equal distances
+/// if there are many.
+fn sampled(words: &[Value]) -> impl Iterator<Item = &Value> {
+    let last = words.len().saturating_sub(1);
+    let count = words.len().min(MAX_WORDS);
+    (0..count).filter_map(move |at| words.get(at * last / (count - 1).max(1)))
 }
 
 /// Converts a number without a fraction to JSON, if that is exact.
@@ -24,8 +34,7 @@ pub(super) fn whole(number: f64) -> Option<Value> {
 impl<'a> Shape<'a> {
     /// Generates a valid value; another `turn` gives another one if possible.
     pub(crate) fn made(self, turn: usize) -> Option<Value> {
-        let made = self.make(turn, 0, &Cell::new(MAX_STEPS));
-        made.filter(|value| self.accepts(value) && (*value != true || !self.widens_effect()))
+        self.make(turn, 0, &Cell::new(MAX_STEPS)).filter(|value| self.accepts(value))
     }
 
     /// Whether a value of this name might remove a safeguard or extend a call to more data.
@@ -38,7 +47,8 @@ impl<'a> Shape<'a> {
             return None;
         }
         if let Some(words) = self.raw.get("enum").and_then(Value::as_array) {
-            return pick(words, turn);
+            let widens = |word: &Value| *word == true && self.widens_effect();
+            return pick(words, turn).filter(|word| !widens(word));
         }
         self.kinds().iter().find_map(|kind| self.make_kind(kind, turn, depth, steps))
     }
@@ -143,11 +153,11 @@ impl<'a> Shape<'a> {
         if made.len() < FEW { Vec::new() } else { made.into_iter().map(Value::String).collect() }
     }
 
-    /// Values at the bounds of the constraints, and all values of an enumeration.
+    /// Values at the bounds of the constraints, and the values of an enumeration, or a sample of many.
     pub(crate) fn edges(self) -> Vec<Value> {
         let mut edges = Vec::new();
         if let Some(words) = self.words() {
-            edges.extend(words.iter().cloned());
+            edges.extend(sampled(words).cloned());
         }
         for name in ["minimum", "maximum"] {
             edges.extend(

@@ -250,12 +250,33 @@ fn never_invents_true_for_flags_that_widen_an_effect() {
     }
     let made = with(json!({ "name": "done", "type": "boolean" }), |shape| shape.made(0));
     assert_eq!(made, Some(json!(true)));
-    let details = json!({ "name": "Options", "kind": "object", "fields": [
-        { "name": "overwrite", "type": "boolean", "required": true },
-    ]});
-    let reply = json!({ "data": { "type": details } });
-    let types = [Type::read("Options".to_owned(), Value::Null, reply, "name")];
-    let raw = json!({ "name": "options", "type": "Options" });
-    let made = Shape::new(raw.as_object().unwrap(), &types).made(0);
-    assert_eq!(made, Some(json!({ "overwrite": false })));
+    let made = |field: Value| {
+        let details = json!({ "name": "Options", "kind": "object", "fields": [field] });
+        let reply = json!({ "data": { "type": details } });
+        let types = [Type::read("Options".to_owned(), Value::Null, reply, "name")];
+        let raw = json!({ "name": "options", "type": "Options" });
+        Shape::new(raw.as_object().unwrap(), &types).made(0)
+    };
+    let field = json!({ "name": "overwrite", "type": "boolean", "required": true });
+    assert_eq!(made(field), Some(json!({ "overwrite": false })));
+    let only_true =
+        json!({ "name": "overwrite", "type": "boolean", "required": true, "enum": [true] });
+    assert_eq!(made(only_true), None);
+}
+
+#[test]
+fn tries_out_a_sample_of_many_values() {
+    let edges = |count: usize| {
+        let words: Vec<_> = (0..count).map(|at| at.to_string()).collect();
+        with(json!({ "type": "string", "enum": words }), |shape| shape.edges())
+    };
+    assert_eq!(edges(3), [json!("0"), json!("1"), json!("2")]);
+    assert_eq!((edges(0), edges(1)), (vec![], vec![json!("0")]));
+    assert_eq!(edges(32).len(), 32);
+    let many = edges(20_000);
+    assert_eq!(
+        (many.len(), many.first(), many.last()),
+        (32, Some(&json!("0")), Some(&json!("19999")))
+    );
+    assert!(many.is_sorted_by_key(|word| word.as_str().unwrap().parse::<usize>().unwrap()));
 }

@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
 use crate::category::Mode;
 use crate::secrets::Secrets;
+use crate::sync::lock;
 
 /// The direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +20,13 @@ pub(crate) enum Direction {
 }
 
 /// Writes messages as lines of JSON. The first failed write ends the trace.
-pub(crate) struct Trace(Mutex<Option<Box<dyn Write + Send>>>);
+pub(crate) struct Trace(Mutex<TraceState>);
+
+/// The destination of a trace.
+enum TraceState {
+    Open(Box<dyn Write + Send>),
+    Failed(std::io::Error),
+}
 
 impl fmt::Debug for Trace {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -29,7 +36,21 @@ impl fmt::Debug for Trace {
 
 impl Trace {
     pub(crate) fn new(writer: impl Write + Send + 'static) -> Self {
-        Self(Mutex::new(Some(Box::new(writer))))
+        Self(Mutex::new(TraceState::Open(Box::new(writer))))
+    }
+
+    /// The error that ended the trace, if a write failed. Buffered messages are written before.
+    pub(crate) fn error(&self) -> Option<String> {
+        let mut state = lock(&self.0);
+        if let TraceState::Open(writer) = &mut *state
+            && let Err(error) = writer.flush()
+        {
+            *state = TraceState::Failed(error);
+        }
+        match &*state {
+            TraceState::Open(_) => None,
+            TraceState::Failed(error) => Some(error.to_string()),
+        }
     }
 
     /// Writes a message. Bytes that are not JSON are written as `text`.
@@ -59,10 +80,11 @@ impl Trace {
             },
             name: content,
         });
-        let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_written = writer.as_mut().is_none_or(|writer| writeln!(writer, "{line}").is_ok());
-        if !is_written {
-            *writer = None;
+        let mut state = lock(&self.0);
+        if let TraceState::Open(writer) = &mut *state
+            && let Err(error) = writeln!(writer, "{line}")
+        {
+            *state = TraceState::Failed(error);
         }
     }
 }

@@ -374,3 +374,36 @@ async fn a_plain_server_is_one_finding() {
         }
     }
 }
+
+#[tokio::test]
+async fn unlisted_tools_are_reported() {
+    // REQ-MCP-20
+    let error: Change = |request, response| {
+        if request["method"] == "tools/list" {
+            if request["params"].get("cursor").is_none() {
+                response["result"]["nextCursor"] = json!("2");
+            } else {
+                response.as_object_mut().and_then(|response| response.remove("result"));
+                response["error"] = json!({ "code": -32000, "message": "no page" });
+            }
+        }
+    };
+    let endless: Change = |request, response| {
+        if request["method"] == "tools/list" {
+            response["result"]["nextCursor"] = json!("more");
+            if request["params"].get("cursor").is_some() {
+                response["result"]["tools"] = json!([]);
+            }
+        }
+    };
+    for (change, why) in [
+        (error, "further tools: `tools/list` returned the JSON-RPC error -32000: no page"),
+        (endless, "further tools: `tools/list` has more than 100 pages"),
+    ] {
+        let report = Runner::new(target(change).0, settings().category("routing")).run().await;
+        assert_eq!(report.outside_run, [why]);
+        assert!(report.text(false).contains(why));
+    }
+    let report = Runner::new(target(faultless).0, settings().category("routing")).run().await;
+    assert!(report.outside_run.is_empty(), "{:?}", report.outside_run);
+}

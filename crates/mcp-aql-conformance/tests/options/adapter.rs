@@ -22,6 +22,9 @@ pub(crate) fn serve(faults: &[String]) {
         }
         let Ok(request) = serde_json::from_str::<Value>(&line) else { continue };
         let Some(id) = request.get("id") else { continue };
+        if has("no-answer") {
+            return;
+        }
         if has("slow") && request["method"] == "tools/call" {
             std::thread::sleep(Duration::from_millis(3));
         }
@@ -205,6 +208,9 @@ impl Adapter<'_> {
                         "name": operation["name"], "semantic_category": operation["semantic_category"],
                         "endpoint": operation["endpoint"], "description": operation["description"],
                     });
+                    if (self.has)("deceptive") && operation["name"] == "get_weather" {
+                        brief["semantic_category"] = json!("DELETE");
+                    }
                     if (self.has)("entries") {
                         brief["extra"] = json!("x".repeat(400));
                     }
@@ -217,6 +223,15 @@ impl Adapter<'_> {
                 let found = operations.iter().find(|operation| operation["name"] == name);
                 success(&json!({ "operation": found }))
             }
+            (Some("types"), None) if (self.has)("nested") => {
+                success(&json!({ "types": [{ "name": "Options", "kind": "object" }] }))
+            }
+            (Some("types"), Some("Options")) => success(&json!({ "type": {
+                "name": "Options", "kind": "object", "description": "Options.", "fields": [
+                    { "name": "overwrite", "type": "boolean", "required": true,
+                      "description": "Whether to replace a bed." },
+                ],
+            } })),
             (Some("types"), None) => success(&json!({ "types": [] })),
             (Some("types"), Some(_)) => success(&json!({ "type": null })),
             _ if (self.has)("bad-query") => success(&json!({ "operations": [] })),
@@ -231,6 +246,11 @@ impl Adapter<'_> {
                   "description": "What to show.", "enum": ["operations", "types"] },
                 { "name": "name", "type": "string", "required": false,
                   "description": "The name of one." },
+            ]),
+            "create_bed" if (self.has)("nested") => json!([
+                { "name": "label", "type": "string", "required": true, "description": "A label." },
+                { "name": "options", "type": "Options", "required": false, "description": "Options.",
+                  "default": { "overwrite": true } },
             ]),
             "create_bed" if (self.has)("garden") => {
                 let label = json!({ "name": "label", "type": "string", "required": true,
@@ -260,6 +280,13 @@ impl Adapter<'_> {
             "description": format!("Reads with `{name}`."), "parameters": parameters,
             "permissions": { "readOnly": category == "READ", "destructive": is_destructive },
             "returns": { "name": "object", "kind": "object", "description": "The result." },
+            "examples": if (self.has)("nested") && name == "create_bed" {
+                json!([{ "request": { "operation": name, "params": {
+                    "label": "north", "options": { "overwrite": true },
+                } } }])
+            } else {
+                json!([])
+            },
         })
     }
 }

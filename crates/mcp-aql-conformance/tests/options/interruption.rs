@@ -25,7 +25,8 @@ impl Started {
         Self::until("create_bed", "text", allowed, faults)
     }
 
-    /// Starts a run with this format of its report and waits until this operation has succeeded.
+    /// Starts a run with this format of its report, or the collection of `evidence`, and waits until this
+    /// operation has succeeded.
     fn until(operation: &str, format: &str, allowed: &str, faults: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let beds = folder.path().join("beds");
@@ -33,8 +34,14 @@ impl Started {
         let (_, report) = file(&folder, "report");
         let (_, baseline) = file(&folder, "baseline");
         let faults = [&["garden", "slow"], faults].concat();
-        let arguments = ["test", "--allow", allowed, "--format", format, "--output", &report];
-        let arguments = [&arguments[..], &["--write-baseline", &baseline]].concat();
+        let arguments = match format {
+            "evidence" => vec!["evidence", "--allow", allowed, "--output", &report],
+            _ => {
+                let arguments =
+                    ["test", "--allow", allowed, "--format", format, "--output", &report];
+                [&arguments[..], &["--write-baseline", &baseline]].concat()
+            }
+        };
         let mut command = command(&arguments, &faults);
         let (log, _) = file(&folder, "received");
         command
@@ -174,4 +181,21 @@ pub(crate) fn ends_at_once() {
     assert_eq!(said, ["ended before everything that the run created was removed"]);
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
     assert_eq!(report, None);
+}
+
+pub(crate) fn evidence_removes_its_items() {
+    // REQ-CNF-12
+    let mut run = Started::until("create_bed", "evidence", "create,delete", &[]);
+    assert!(run.beds() > 0);
+    run.signal("INT");
+    assert_eq!(run.line(), NOTICE);
+    let (said, evidence) = run.end();
+    assert_eq!((said, evidence), (vec![], None));
+    assert_eq!(run.beds(), 0);
+    // Without permission to delete, it says what stays behind.
+    let mut run = Started::until("create_bed", "evidence", "create", &[]);
+    run.signal("TERM");
+    assert_eq!(run.line(), NOTICE);
+    let (said, _) = run.end();
+    assert!(said[0] == "left behind:" && said[1].contains("bed b"), "{said:?}");
 }

@@ -11,8 +11,11 @@
 
 mod adapter;
 #[cfg(unix)]
+mod distribution;
+#[cfg(unix)]
 mod interruption;
 mod plan;
+mod safety;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output, Stdio};
@@ -33,6 +36,15 @@ const TESTS: &[Test] = &[
     ("limited_removals_are_repeated", limited_removals_are_repeated),
     ("coverage_counts_called_operations", coverage_counts_called_operations),
     ("invalid_selections_exit_with_3", invalid_selections_exit_with_3),
+    #[cfg(target_os = "linux")]
+    ("failed_trace_exits_with_3", failed_trace_exits_with_3),
+    ("unknown_names_in_the_configuration_end_the_run", safety::unknown_names_end_the_run),
+    ("operations_with_two_categories_need_both", safety::two_categories_need_both),
+    ("examples_remove_no_safeguard", safety::examples_remove_no_safeguard),
+    ("created_items_are_limited", safety::created_items_are_limited),
+    ("features_outside_the_sample_are_not_exercised", safety::features_outside_the_sample),
+    #[cfg(unix)]
+    ("ci_scripts_run_whole_commands", distribution::scripts_run_whole_commands),
     ("plan_calls_only_introspection", plan::calls_only_introspection),
     ("plan_names_the_use_of_every_operation", plan::names_the_use_of_every_operation),
     ("plan_agrees_with_the_run", plan::agrees_with_the_run),
@@ -48,6 +60,8 @@ const TESTS: &[Test] = &[
     #[cfg(unix)]
     ("second_signal_ends_the_run_at_once", interruption::ends_at_once),
     ("skips_name_the_setting_that_helps", skips_name_the_setting_that_helps),
+    #[cfg(unix)]
+    ("interrupted_evidence_removes_its_items", interruption::evidence_removes_its_items),
 ];
 
 fn main() -> ExitCode {
@@ -82,7 +96,7 @@ fn run(arguments: &[&str], faults: &[&str]) -> Output {
 fn command(arguments: &[&str], faults: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-aql-conformance"));
     command.args(arguments).stdin(Stdio::null()).env_remove("MCP_AQL_ENDPOINT_MODE");
-    if arguments.first() == Some(&"test") {
+    if matches!(arguments.first(), Some(&"test" | &"evidence")) {
         command.arg("--").arg(std::env::current_exe().unwrap()).arg("serve").args(faults);
     }
     command
@@ -201,6 +215,21 @@ fn failed_checks_are_run_again() {
     let output = run(&["test", "--rerun-failed", &clean], &[]);
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stderr).contains("there is nothing to run"));
+    // If nothing could be tested, everything is run, or what had been selected.
+    let (path, unreached) = file(&folder, "unreached.json");
+    for selected in [&BAD_QUERY[..], &["--category", "wire"]] {
+        let (_, report) = report(selected, &["no-answer"]);
+        std::fs::write(&path, report.to_string()).unwrap();
+        let (_, again) = self::report(&["--rerun-failed", &unreached], &[]);
+        let ids = |report| checks(report).iter().map(|it| it["id"].clone()).collect::<Vec<_>>();
+        assert_eq!(ids(&again), ids(&report));
+    }
+    let (_, report) = report(&["--level", "1"], &["no-answer"]);
+    std::fs::write(&path, report.to_string()).unwrap();
+    let output = run(&["test", "--plan", "--level", "1", "--rerun-failed", &unreached], &[]);
+    let said = text(&output.stdout);
+    let count = checks(&report).len();
+    assert!(count > 100 && said.contains(&format!("a run of {count} checks")), "{count}: {said}");
 }
 
 fn trace_has_every_message_without_secrets() {
@@ -263,6 +292,18 @@ fn baseline_accepts_findings() {
     assert!(said.contains("Accepted by the baseline\n"), "{said}");
     let accepted = said.lines().find(|line| line.starts_with("  introspection.bad_query  "));
     assert!(accepted.is_some_and(|line| line.ends_with("(2 cases): known since 2031")), "{said}");
+    // Accepted obstacles are not named beside the exit code 0.
+    let (path, all) = file(&folder, "all.json");
+    let level = ["--level", "1", "--timeout", "1"];
+    report(&[&level[..], &["--write-baseline", &all]].concat(), &["garden"]);
+    let obstacles = read(&path)["obstacles"].to_string();
+    assert!(obstacles.contains("creates.read_back was not tested"), "{obstacles}");
+    let (_, to) = file(&folder, "accepted.json");
+    let arguments = ["test", "--format", "json", "--output", &to, "--baseline", &all];
+    let output = run(&[&arguments[..], &level].concat(), &["garden"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("level 0 of 1") && !said.contains("read_back"), "{said}");
     // A further finding fails the run, and a fixed one is reported.
     let (code, _) = report(&with, &["bad-query", "entries"]);
     assert_eq!(code, 1);
@@ -310,9 +351,27 @@ fn reports_are_compared() {
             assert!(said.contains(part), "{part} in {said}");
         }
     }
+    let output = run(&["diff", &clean, &faulty], &[]);
+    let said = text(&output.stdout);
+    assert!(said.starts_with("Level: none before, none now (not compared"), "{said}");
     let output = run(&["diff", &clean, &faulty, "--format", "json"], &[]);
     let diff: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(diff["new"][0]["check"], "introspection.bad_query");
+    assert_eq!((&diff["oldLevel"], &diff["comparedLevel"]), (&Value::Null, &json!(2)));
+}
+
+#[cfg(target_os = "linux")]
+fn failed_trace_exits_with_3() {
+    // REQ-CNF-12
+    for plan in [&[][..], &["--plan"]] {
+        let arguments = [&["test", "--trace", "/dev/full"], plan, &BAD_QUERY[..]].concat();
+        let output = run(&arguments, &[]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains("error: cannot write `/dev/full`: "), "{said}");
+        // The run itself is reported.
+        assert!(!output.stdout.is_empty());
+    }
 }
 
 const READ_BACK: [&str; 4] = ["--check", "creates.read_back", "--allow", "create,delete"];

@@ -175,13 +175,13 @@ pub(crate) fn covers_batches_of_a_sample() {
     let options = ["--mode", "semantic", "--config", &name];
     let faults = ["garden", "batch"];
     let (_, sampled) = plan(&options, &faults);
-    assert_eq!(planned(&sampled, "semantic", "get_weather").0, "called");
+    assert_eq!(planned(&sampled, "semantic", "list_beds").0, "called");
     assert_eq!(planned(&sampled, "semantic", "create_bed").0, "notCalled");
     let (log, _) = file(&folder, "received");
     let arguments = [&["test", "--check", "batch.mixed"], &options[..]].concat();
     command(&arguments, &faults).env("GARDEN_RECEIVED", &log).output().unwrap();
     // A batch that names an operation of another tool must be rejected. It names none outside the sample.
     let received = received(&log);
-    assert!(received.contains("\"get_weather\""), "{received:?}");
+    assert!(received.contains("\"list_beds\""), "{received:?}");
     assert!(!received.contains("\"create_bed\""), "{received:?}");
 }
