@@ -43,7 +43,10 @@ pub(super) const FAULTS: &[Fault] = &[
         tamper: Tamper::Both(
             |options| options.remove = |beds, _| beds.clear(),
             |_, body| {
-                if let Some(error) = body.get_mut("error") {
+                // Deletions are confirmed with the token in an error.
+                if let Some(error) =
+                    body.get_mut("error").filter(|it| it["code"] == "NOT_FOUND_RESOURCE")
+                {
                     *error = error["message"].take();
                 }
             },
