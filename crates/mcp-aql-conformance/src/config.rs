@@ -116,7 +116,7 @@ impl Settings {
     }
 
     /// Sets the version of the protocol to test against, one of
-    /// [`SPEC_VERSIONS`](crate::report::SPEC_VERSIONS). Other versions are ignored.
+    /// [`SPEC_VERSIONS`]. Other versions are ignored.
     #[must_use]
     pub fn spec_version(mut self, version: &str) -> Self {
         if SPEC_VERSIONS.contains(&version) {

@@ -27,6 +27,7 @@ mod routing;
 mod safety_loop;
 mod sessions;
 mod shapes;
+mod stated_changes;
 mod tools;
 mod updates;
 mod wire;

@@ -2,7 +2,6 @@
 
 mod effects;
 mod listed;
-mod stated_changes;
 mod stored;
 
 use super::{Check, checks};
@@ -12,7 +11,6 @@ use crate::checks::calls::valid;
 use crate::resources::{Resource, Role};
 use crate::run::Run;
 
-pub(super) use self::stated_changes::StatedChanges;
 pub(super) use self::stored::agrees;
 
 pub(super) const CHECKS: &[Check] = checks![

@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::creatable;
-use super::stated_changes::{StatedChanges, is_same_set};
 use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::checks::calls::valid;
 use crate::checks::encoding::is_free;
+use crate::checks::stated_changes::{StatedChanges, is_same_set};
 use crate::items::{self, CreatedItem, same};
 use crate::nouns::is_identifier;
 use crate::pages;

@@ -8,7 +8,7 @@ use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding};
 use crate::category::Category;
 use crate::checks::calls::valid_or_missing;
-use crate::checks::creates::StatedChanges;
+use crate::checks::stated_changes::StatedChanges;
 use crate::nouns::is_identifier;
 use crate::resources::RESERVED;
 use crate::run::Run;

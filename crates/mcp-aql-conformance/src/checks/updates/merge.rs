@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 
 use super::{Subject, only, subjects};
 use crate::cases::{Cases, Finding};
-use crate::checks::creates::{StatedChanges, agrees};
+use crate::checks::creates::agrees;
+use crate::checks::stated_changes::StatedChanges;
 use crate::items::Field;
 use crate::resources::Role;
 use crate::run::Run;

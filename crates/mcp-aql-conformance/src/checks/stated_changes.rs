@@ -10,7 +10,7 @@ const MAX_SET_ENTRIES: usize = 1_000;
 
 /// What the descriptions of a field say about the difference between a submitted and a stored value.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(in crate::checks) struct StatedChanges {
+pub(super) struct StatedChanges {
     /// Surrounding white space of a text is removed.
     trims: bool,
     /// Repeated white space in a text is reduced.
@@ -98,10 +98,7 @@ impl Sentence<'_> {
 
 impl StatedChanges {
     /// Reads the description of a parameter and that of the field of the same name in the item's type.
-    pub(in crate::checks) fn of(
-        parameter: Option<&Parameter>,
-        field: Option<&items::Field<'_>>,
-    ) -> Self {
+    pub(super) fn of(parameter: Option<&Parameter>, field: Option<&items::Field<'_>>) -> Self {
         let of_parameter = parameter.and_then(|it| it.member("description")?.as_str());
         let mut changes = Self::default();
         for description in of_parameter.into_iter().chain(field.map(|field| field.description())) {
@@ -136,7 +133,7 @@ impl StatedChanges {
     }
 
     /// Whether a stored value is equivalent to the submitted one.
-    pub(in crate::checks) fn allow(self, sent: &Value, stored: &Value) -> bool {
+    pub(super) fn allow(self, sent: &Value, stored: &Value) -> bool {
         let (sent, stored) = (self.plain(sent), self.plain(stored));
         let sets = sent.as_array().zip(stored.as_array()).filter(|_| self.is_set);
         same(&sent, &stored) || sets.is_some_and(|(sent, stored)| is_same_set(sent, stored))
