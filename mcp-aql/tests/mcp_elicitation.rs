@@ -139,7 +139,7 @@ impl ClientHandler for User {
                 Ok(ElicitResult::new(ElicitationAction::Accept))
             }
             Answer::Slow => {
-                tokio::time::sleep(Duration::from_millis(1_500)).await;
+                tokio::time::sleep(Duration::from_secs(5)).await;
                 Ok(ElicitResult::new(ElicitationAction::Accept))
             }
             Answer::Fail => Err(ErrorData::internal_error("no user", None)),
@@ -339,7 +339,7 @@ async fn a_question_without_an_answer_is_withdrawn() {
 #[tokio::test]
 async fn a_session_does_not_end_while_its_user_decides() {
     // REQ-SES-02
-    let options = HttpOptions::new().session_timeout(Duration::from_millis(300));
+    let options = HttpOptions::new().session_timeout(Duration::from_secs(3));
     let client = connect_with((true, false), vec![Answer::Slow, ACCEPT], options).await;
     assert_eq!(client.call("delete_note", json!({ "note_id": 2 })).await["data"], 2);
     assert_eq!(client.call("delete_note", json!({ "note_id": 1 })).await["data"], 1);

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::PrivatePkcs8KeyDer;
@@ -308,12 +308,10 @@ fn distinguishes_servers_without_tls_from_silent_ones() {
         let server = Server::start(kind, "localhost");
         let url = format!("https://localhost:{}/mcp", server.port);
         let patience = if kind == Kind::SaysNothing { "0.4" } else { "10" };
-        let started = Instant::now();
         let output = run(&url, &["--timeout", patience], &[("SSL_CERT_FILE", &server.ca())]);
         let said = told(&output);
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains(wanted), "`{wanted}` is not in {said}");
-        assert!(started.elapsed() < Duration::from_secs(30), "took {:?}", started.elapsed());
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 pub async fn reached(counter: &Arc<watch::Sender<u32>>, count: u32) {
     let mut counter = counter.subscribe();
     let reached = counter.wait_for(|seen| *seen >= count);
-    let reached = tokio::time::timeout(std::time::Duration::from_secs(20), reached).await;
+    let reached = tokio::time::timeout(std::time::Duration::from_secs(60), reached).await;
     assert!(reached.is_ok(), "the counter has not reached {count}");
 }
 

@@ -877,10 +877,9 @@ proptest! {
     }
 }
 
-/// Checks that the time grows linearly with the size, for half a megabyte of each adversarial
-/// input.
+/// Splits half a megabyte of each adversarial input. In quadratic time, the test would take hours.
 #[test]
-fn long_answers_take_linear_time() {
+fn long_adversarial_answers_are_split() {
     let many = |part: &str| part.repeat(512 * 1024 / part.len());
     let nested = format!("{}1{}", "[".repeat(100), "]".repeat(100));
     for (shows, given) in [
@@ -914,10 +913,7 @@ fn long_answers_take_linear_time() {
         ("one word", many("x")),
     ] {
         let answer = text(given);
-        let begin = std::time::Instant::now();
         let split = split(&answer, None, 100, 4000);
-        let took = begin.elapsed();
-        assert!(split.items.len() <= 100);
-        assert!(took < std::time::Duration::from_secs(5), "{shows}: {took:?}");
+        assert!(split.items.len() <= 100, "{shows}");
     }
 }

