@@ -339,7 +339,7 @@ async fn another_process_sees_and_ends_an_execution() {
             break;
         }
         assert_eq!(seen["data"]["status"], "running", "{seen}");
-        assert!(killed.elapsed() < 2 * LEASE, "{seen}");
+        assert!(killed.elapsed() < 20 * LEASE, "{seen}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -454,7 +454,7 @@ async fn it_listens_on_loopback_and_ends_with_its_handle() {
     drop(console);
     assert!(!file.exists());
     let gone = async { while TcpStream::connect(address).await.is_ok() {} };
-    tokio::time::timeout(Duration::from_secs(5), gone).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(60), gone).await.unwrap();
     // A process that was killed leaves its file behind.
     std::fs::write(&file, left).unwrap();
     #[cfg(unix)]

@@ -117,7 +117,6 @@ impl HumanChannel for CommandChannel {
 #[cfg(unix)]
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
 
     use super::super::{Code, RequestKind};
     use super::*;
@@ -172,11 +171,9 @@ mod tests {
     #[tokio::test]
     async fn a_program_that_takes_too_long_is_killed() {
         let path = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("command"));
-        let begun = Instant::now();
         let channel = shell("echo $$ > \"$1\"; exec sleep 60", path.to_str().unwrap())
             .time_limit(Duration::from_millis(500));
         let error = channel.present(&request()).await.unwrap_err();
-        assert!(begun.elapsed() < Duration::from_secs(20));
         assert!(error.to_string().contains("timed out"), "{error}");
         let process = std::fs::read_to_string(&path).unwrap();
         std::fs::remove_file(&path).unwrap();

@@ -228,7 +228,7 @@ async fn limits_are_set_where_the_server_has_none() {
     let error = server.store().statement_timeout(timeout).write(put("a")).await.unwrap_err();
     assert!(error.to_string().contains("statement timeout"), "{error}");
     let waited = start.elapsed();
-    assert!(waited >= timeout && waited < Duration::from_secs(5), "{waited:?}");
+    assert!(waited >= timeout, "{waited:?}");
     server.batch("ROLLBACK").await;
 }
 
@@ -253,7 +253,7 @@ async fn groups_are_read_from_an_index() {
         let start = Instant::now();
         // The server's statistics are delayed; a query makes them available sooner.
         while scans(index).await == before {
-            assert!(start.elapsed().as_secs() < 20, "{index} is not used");
+            assert!(start.elapsed().as_secs() < 60, "{index} is not used");
             store.get("elsewhere", "a").await.unwrap();
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
