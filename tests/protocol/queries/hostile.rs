@@ -1,6 +1,5 @@
 //! Requests that are unexpectedly expensive, unusual numbers, and resources that cannot work.
 
-
 use mcp_aql::Adapter;
 use mcp_aql::prelude::*;
 use mcp_aql::query::{Capabilities, CursorKey, QueryOptions};

@@ -20,7 +20,12 @@ pub(crate) fn serve(faults: &[String]) {
         if let Some(file) = &mut received {
             writeln!(file, "{line}").expect("the file is writable");
         }
-        let Ok(request) = serde_json::from_str::<Value>(&line) else { continue };
+        let Ok(request) = serde_json::from_str::<Value>(&line) else {
+            println!(
+                r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":-32700,"message":"no JSON"}}}}"#
+            );
+            continue;
+        };
         let Some(id) = request.get("id") else { continue };
         if has("no-answer") {
             return;

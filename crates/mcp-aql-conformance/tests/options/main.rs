@@ -294,7 +294,7 @@ fn baseline_accepts_findings() {
     assert!(accepted.is_some_and(|line| line.ends_with("(2 cases): known since 2031")), "{said}");
     // Accepted obstacles are not named beside the exit code 0.
     let (path, all) = file(&folder, "all.json");
-    let level = ["--level", "1", "--timeout", "1"];
+    let level = ["--level", "1"];
     report(&[&level[..], &["--write-baseline", &all]].concat(), &["garden"]);
     let obstacles = read(&path)["obstacles"].to_string();
     assert!(obstacles.contains("creates.read_back was not tested"), "{obstacles}");

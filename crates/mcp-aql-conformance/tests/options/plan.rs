@@ -150,8 +150,7 @@ pub(crate) fn agrees_with_the_run() {
         &["--allow", all],
         &["--allow", all, "--config", &sampled],
     ] {
-        let options =
-            [options, &["--mode", "semantic", "--level", "1", "--timeout", "0.5"]].concat();
+        let options = [options, &["--mode", "semantic", "--level", "1"]].concat();
         let folder = tempfile::tempdir().unwrap();
         let (log, _) = file(&folder, "received");
         let (_, planned) = plan(&options, &["garden"]);
