@@ -120,11 +120,24 @@ impl Gate for LimitGate {
         }
     }
 
+    /// A call that no limit counts is only concerned while the wrapped API accepts none.
+    fn concerns(&self, request: &GateRequest<'_>) -> bool {
+        let limiter = &self.limiter;
+        limiter.rules.counts(request.name())
+            || limiter.block_of_uncounted(request.name()).is_some()
+    }
+
     fn admit<'a>(
         &'a self,
         request: GateRequest<'a>,
     ) -> BoxFuture<'a, Result<Option<Box<dyn Ticket + 'a>>, OperationError>> {
         Box::pin(async move {
+            if !self.limiter.rules.counts(request.name()) {
+                let Some((exceeded, now)) = self.limiter.block_of_uncounted(request.name()) else {
+                    return Ok(None);
+                };
+                return Err(self.rejection(request, LimitDecision::Exceeded(exceeded), now).await);
+            }
             // No confirmation is requested for a call that would be rejected afterwards.
             if request.requires_confirmation() {
                 self.check(request).await?;

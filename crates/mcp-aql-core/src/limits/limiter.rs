@@ -1,6 +1,6 @@
 //! Counts calls, and rejects those that exceed a limit or a quota.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use mcp_aql_protocol::SemanticCategory;
 
@@ -17,6 +17,7 @@ use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::operation::{UpstreamMemory, Usage, UsageRecorder};
 use crate::services::Services;
+use crate::sync::lock;
 
 /// The assumed time until the reset of an API's limit, if neither the API nor a declaration states it.
 const DEFAULT_BLOCK_MICROS: Micros = 60 * 1_000_000;
@@ -28,6 +29,9 @@ pub(crate) struct Limiter {
     /// The pacing of each limit, by index.
     pacers: Arc<[Option<BurstPacer>]>,
     ledger: LedgerStore,
+    /// The responses of wrapped APIs to operations that no limit counts. They stay in this process, so that
+    /// these operations neither wait for the store nor fail with it.
+    uncounted: Mutex<Ledger>,
     /// The ids of limits whose counters should outlive the process.
     lasting: Vec<String>,
 }
@@ -46,6 +50,7 @@ impl Limiter {
                 .map(|limit| BurstPacer::of(limit, &services.time))
                 .collect(),
             ledger: LedgerStore::new(Arc::clone(&services)),
+            uncounted: Mutex::default(),
             services,
             lasting: declared.lasting(),
         }
@@ -75,6 +80,48 @@ impl Limiter {
                 self.lasting.join(", ")
             )
         })
+    }
+
+    /// Returns the limit that blocks a call of an operation that no limit counts, and the current time.
+    pub(super) fn block_of_uncounted(&self, operation: &str) -> Option<(Exceeded, Micros)> {
+        let mut ledger = lock(&self.uncounted);
+        let now = ledger.time(self.services.time.now().timestamp_micros());
+        self.rules.exceeded(&ledger, operation, now).map(|exceeded| (exceeded, now))
+    }
+
+    /// Records a response to an operation that no limit counts. Returns the block that it caused, if any, and
+    /// the current time.
+    fn record_uncounted(
+        &self,
+        operation: &str,
+        status: u16,
+        headers: &[(&str, &str)],
+    ) -> (Option<Exceeded>, Micros) {
+        let mut ledger = lock(&self.uncounted);
+        let now = ledger.time(self.services.time.now().timestamp_micros());
+        self.rules.record_response(&mut ledger, operation, status, headers, now);
+        ledger.remove_expired(now);
+        (self.rules.exceeded(&ledger, operation, now), now)
+    }
+
+    /// Records a response to an operation that limits count.
+    async fn record_counted(
+        &self,
+        operation: &str,
+        status: u16,
+        headers: &[(&str, &str)],
+    ) -> Result<(Option<Exceeded>, Micros), OperationError> {
+        let rules = Arc::clone(&self.rules);
+        let (name, headers) = (operation.to_owned(), owned(headers));
+        let note = move |ledger: &mut Ledger, now| {
+            let headers: Vec<_> =
+                headers.iter().map(|(name, value)| (&**name, &**value)).collect();
+            let changed = !ledger.is_lost()
+                && rules.record_response(ledger, &name, status, &headers, now);
+            let exceeded = (rules.exceeded(ledger, &name, now), now);
+            if changed { LedgerUpdate::Write(exceeded) } else { LedgerUpdate::Keep(exceeded) }
+        };
+        self.ledger.change_even_if_cancelled(note).await
     }
 
     /// Decides on a call without counting it. Returns the decision and its time.
@@ -107,12 +154,7 @@ impl Limiter {
             }
             paced = true;
             let counted = rules.count(ledger, name, now);
-            let outcome = (decision, now, Some(counted));
-            if rules.counts(name) {
-                LedgerUpdate::Write(outcome)
-            } else {
-                LedgerUpdate::Keep(outcome)
-            }
+            LedgerUpdate::Write((decision, now, Some(counted)))
         });
         counted.await
     }
@@ -133,6 +175,9 @@ impl Limiter {
     }
 
     async fn count_usage(&self, usage: Usage) {
+        if self.rules.quotas.is_empty() {
+            return;
+        }
         let rules = Arc::clone(&self.rules);
         let counted = self.ledger.change_even_if_cancelled(move |ledger, now| {
             if ledger.is_lost() {
@@ -172,17 +217,12 @@ impl UpstreamMemory for Limiter {
         headers: &'a [(&'a str, &'a str)],
     ) -> BoxFuture<'a, Result<(), OperationError>> {
         Box::pin(async move {
-            let rules = Arc::clone(&self.rules);
-            let (name, headers) = (operation.to_owned(), owned(headers));
-            let note = move |ledger: &mut Ledger, now| {
-                let headers: Vec<_> =
-                    headers.iter().map(|(name, value)| (&**name, &**value)).collect();
-                let changed = !ledger.is_lost()
-                    && rules.record_response(ledger, &name, status, &headers, now);
-                let exceeded = (rules.exceeded(ledger, &name, now), now);
-                if changed { LedgerUpdate::Write(exceeded) } else { LedgerUpdate::Keep(exceeded) }
+            let recorded = if self.rules.counts(operation) {
+                self.record_counted(operation, status, headers).await?
+            } else {
+                self.record_uncounted(operation, status, headers)
             };
-            match self.ledger.change_even_if_cancelled(note).await? {
+            match recorded {
                 (Some(exceeded), now) if status == 429 => {
                     let entry = AuditEntry {
                         event: "LIMIT_EXCEEDED",

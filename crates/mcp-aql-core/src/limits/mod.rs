@@ -48,9 +48,10 @@
 //! that arrive during a write are counted together, with the next write. The counters are as durable as the
 //! store, independent of sessions and restarts, and all processes that share a store share them. Their clocks
 //! should agree: a window can end too early once, by the difference between the clocks. A call is admitted
-//! when the store has written it. If the store fails, the call fails. If the stored state of a limit is
-//! unreadable, calls that it counts are rejected with `INTERNAL_ERROR`, the audit log records
-//! `LIMIT_UNREADABLE`, and the log explains the repair. Other calls are not affected.
+//! when the store has written it. If the store fails, the call fails. Calls that no limit and no quota counts do
+//! not use the store, so they also run while it fails. If the stored state of a limit is unreadable, calls that
+//! it counts are rejected with `INTERNAL_ERROR`, the audit log records `LIMIT_UNREADABLE`, and the log explains
+//! the repair. Other calls are not affected.
 //!
 //! Time never decreases. If a clock is up to a minute behind, the limiter's time stands still. If it is
 //! further behind, it was set back, and all counted amounts move back with it. A jump forward is accepted,
@@ -75,7 +76,8 @@
 //! # Wrapped APIs
 //! Pass the API's response to [`Context::report_upstream_response`](crate::Context::report_upstream_response).
 //! `Retry-After` and the headers that the limits name are remembered in the store. Calls that the API would
-//! reject are then rejected before they are sent.
+//! reject are then rejected before they are sent. If no limit counts the operation, its `Retry-After` is
+//! remembered by the process that received it.
 
 mod burst_pacer;
 mod cost;

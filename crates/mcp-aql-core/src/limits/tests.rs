@@ -450,7 +450,7 @@ async fn counters_that_cannot_be_read_stop_what_they_count_and_nothing_else() {
         (
             "what an API said",
             r#"{"newest":1,"counters":{},"upstream":{"operation:list_rooms":0}}"#,
-            create(),
+            quota(),
             false,
         ),
     ] {
@@ -736,19 +736,64 @@ async fn what_a_wrapped_api_says_is_kept_to_before_calls_are_sent() {
     assert_eq!(details["retry_after_seconds"], 12);
     assert_eq!(details["resets_at"], "2031-05-06T07:00:12.000Z");
     assert_eq!(details["limit"], Value::Null);
-    // No declared limit counts this operation. Others are not affected, and the block survives restarts.
+    // No declared limit counts this operation. Others are not affected.
     assert!(first.call("book_room", json!({})).await.is_success());
-    let second = adapter(limits(), &clock, store.clone(), &ran);
     clock.pass(11);
-    let answer = second.call("ask_carrier", ask(200, "X", "")).await;
+    let answer = first.call("ask_carrier", ask(200, "X", "")).await;
     assert_eq!(answer.error().unwrap().details["retry_after_seconds"], 1);
     assert_eq!(ran.load(Ordering::Relaxed), 2, "the call was sent");
     clock.pass(1);
-    assert!(second.call("ask_carrier", ask(200, "X", "")).await.is_success());
+    assert!(first.call("ask_carrier", ask(200, "X", "")).await.is_success());
     // The service is unavailable: the operation reports its own error, and the delay is remembered.
-    assert!(second.call("ask_carrier", ask(503, "retry-after", "5")).await.is_success());
-    let answer = second.call("ask_carrier", ask(200, "X", "")).await;
+    assert!(first.call("ask_carrier", ask(503, "retry-after", "5")).await.is_success());
+    let answer = first.call("ask_carrier", ask(200, "X", "")).await;
     assert_eq!(answer.error().unwrap().details["retry_after_seconds"], 5);
+    // With a limit, the block survives restarts.
+    let limits = || limits().limit(ApiLimit::category(SemanticCategory::Read, 50));
+    let first = adapter(limits(), &clock, store.clone(), &ran);
+    let answer = first.call("ask_carrier", ask(429, "Retry-After", "12")).await;
+    assert_eq!(answer.error().unwrap().details["limit"], 50);
+    let second = adapter(limits(), &clock, store.clone(), &ran);
+    let answer = second.call("ask_carrier", ask(200, "X", "")).await;
+    assert_eq!(answer.error().unwrap().details["retry_after_seconds"], 12);
+}
+
+/// A store that is out of reach. It counts the attempts to use it.
+#[derive(Default)]
+struct Unreachable(AtomicUsize);
+
+impl Hook for Unreachable {
+    type Held = ();
+
+    async fn before(&self, _: Access) -> Result<(), StoreError> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Err(StoreError::failed("connection refused"))
+    }
+}
+
+#[tokio::test]
+async fn operations_without_a_limit_do_not_use_the_store() {
+    // REQ-RATE-01
+    let (store, ran) = (Arc::new(Hooked::new(Unreachable::default())), Arc::default());
+    let used = || store.hook.0.load(Ordering::Relaxed);
+    let adapter = Adapter::builder("hotel")
+        .without_config()
+        .operations(Rooms(Arc::clone(&ran)))
+        .rate_limits(RateLimits::new().limit(ApiLimit::endpoint("create", 50)))
+        .store(Arc::clone(&store))
+        .build()
+        .unwrap();
+    assert!(adapter.call("list_rooms", json!({})).await.is_success());
+    let ask = json!({ "status": 429, "header": "Retry-After", "value": "30" });
+    for _ in 0..2 {
+        let answer = adapter.call("ask_carrier", ask.clone()).await;
+        assert_eq!(answer.code(), Some("RATE_LIMIT_EXCEEDED"));
+    }
+    assert_eq!(ran.load(Ordering::Relaxed), 1, "the second call was not sent");
+    assert_eq!(used(), 0);
+    assert_eq!(adapter.call("book_room", json!({})).await.code(), Some("INTERNAL_ERROR"));
+    assert_eq!(used(), 1);
+    assert_eq!(ran.load(Ordering::Relaxed), 1, "a limit that cannot be checked admits no call");
 }
 
 #[test]
