@@ -38,6 +38,7 @@ mod safety_loop;
 mod session;
 mod session_end;
 mod shape;
+mod store_outage;
 mod stored;
 mod support;
 mod unknown;

@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 use crate::clock::{TimeSource, later};
 use crate::file_access::private_file;
 use crate::future::BoxFuture;
-use crate::store::{Change, Expected, NewRecord, Ready, Store, StoreError};
+use crate::store::{Change, Expected, MonitoredStore, NewRecord, Ready, Store, StoreError};
 use crate::sync::lock;
 
 /// The outcomes that REQ-GATE-09 defines.
@@ -299,7 +299,7 @@ pub(crate) const COLLECTION: &str = "audit";
 
 /// Writes audit entries to the adapter's store, under keys that sort by time.
 pub(crate) struct AuditStore {
-    store: Arc<dyn Store>,
+    store: Arc<MonitoredStore>,
     ready: Arc<Ready>,
     time: TimeSource,
     /// How long entries are kept; `None` keeps them forever.
@@ -310,7 +310,7 @@ pub(crate) struct AuditStore {
 
 impl AuditStore {
     pub(crate) fn new(
-        store: Arc<dyn Store>,
+        store: Arc<MonitoredStore>,
         ready: Arc<Ready>,
         time: TimeSource,
         keep: Option<TimeDelta>,

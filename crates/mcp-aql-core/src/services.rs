@@ -6,11 +6,11 @@ use crate::audit::Audit;
 use crate::clock::TimeSource;
 use crate::error::OperationError;
 use crate::session_end::SessionEnds;
-use crate::store::{Ready, Store, StoreError};
+use crate::store::{MonitoredStore, Ready, Store, StoreError};
 
 /// The store, the clock, the audit log and the work at the end of sessions.
 pub struct Services {
-    pub(crate) store: Arc<dyn Store>,
+    pub(crate) store: Arc<MonitoredStore>,
     /// The clock.
     pub time: TimeSource,
     /// The audit log.
@@ -23,12 +23,17 @@ pub struct Services {
 impl Services {
     /// Creates the services of an adapter.
     pub fn new(store: Arc<dyn Store>, time: TimeSource, audit: Audit) -> Self {
-        Self { store, time, audit, session_ends: Arc::default(), ready: Arc::default() }
+        Self::sharing(Arc::new(MonitoredStore::new(store)), Arc::default(), time, audit)
     }
 
-    /// Shares the preparation of the store with other users of it.
-    pub(crate) fn sharing(self, ready: Arc<Ready>) -> Self {
-        Self { ready, ..self }
+    /// Creates the services of an adapter whose store and its preparation have other users as well.
+    pub(crate) fn sharing(
+        store: Arc<MonitoredStore>,
+        ready: Arc<Ready>,
+        time: TimeSource,
+        audit: Audit,
+    ) -> Self {
+        Self { store, time, audit, session_ends: Arc::default(), ready }
     }
 
     /// Returns the store, prepared before its first use.

@@ -11,6 +11,7 @@ use crate::error::OperationError;
 use crate::gatekeeper::GatedOperation;
 use crate::log_targets::CALLS;
 use crate::operation::{CallScope, Outcome};
+use crate::store::chain;
 
 /// The span of a call, which measures its time.
 pub(super) struct CallLog {
@@ -57,30 +58,15 @@ impl CallLog {
 
 fn log_failure(error: &OperationError, duration_ms: Option<f64>) {
     let code = error.code().as_str();
-    if error.code() != ErrorCode::InternalError {
-        tracing::info!(target: CALLS, duration_ms, code, "operation failed");
+    let correlation_id = error.details().get("correlation_id").and_then(serde_json::Value::as_str);
+    if error.code() != ErrorCode::InternalError || error.is_logged() {
+        tracing::info!(target: CALLS, duration_ms, code, correlation_id, "operation failed");
         return;
     }
     tracing::error!(target: CALLS, duration_ms,
         code,
-        correlation_id = error.details().get("correlation_id").and_then(serde_json::Value::as_str),
+        correlation_id,
         cause = error.cause().map(|cause| chain(cause)),
         "operation failed"
     );
-}
-
-/// An error and its sources, for the log.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let next = error.to_string();
-        // Many messages include the message of their source.
-        if !text.ends_with(&next) {
-            text.push_str(": ");
-            text.push_str(&next);
-        }
-        source = error.source();
-    }
-    text
 }

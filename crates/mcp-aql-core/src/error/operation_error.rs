@@ -30,6 +30,8 @@ struct Inner {
     message: Cow<'static, str>,
     details: Map<String, Value>,
     cause: Option<Box<dyn Error + Send + Sync>>,
+    /// Whether the log has the cause already.
+    is_logged: bool,
 }
 
 impl OperationError {
@@ -38,7 +40,13 @@ impl OperationError {
     /// The message should name the failure, the parameter, the expected value and the remedy. Put
     /// dynamic values in single quotes (REQ-ERR-03, REQ-ERR-05).
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self(Box::new(Inner { code, message: message.into(), details: Map::new(), cause: None }))
+        Self(Box::new(Inner {
+            code,
+            message: message.into(),
+            details: Map::new(),
+            cause: None,
+            is_logged: false,
+        }))
     }
 
     /// The resource does not exist (`NOT_FOUND_RESOURCE`).
@@ -204,6 +212,20 @@ impl OperationError {
         .with_detail("correlation_id", id);
         error.0.cause = Some(cause.into());
         error
+    }
+
+    /// The adapter failed (`INTERNAL_ERROR`) for a reason that the log has already, under this correlation id.
+    /// Several errors may share it.
+    pub(crate) fn logged(correlation_id: &str, message: impl Into<Cow<'static, str>>) -> Self {
+        let error = Self::new(ErrorCode::InternalError, message);
+        let mut error = error.with_detail("correlation_id", correlation_id);
+        error.0.is_logged = true;
+        error
+    }
+
+    /// Whether the log has the cause already.
+    pub(crate) fn is_logged(&self) -> bool {
+        self.0.is_logged
     }
 
     /// Replaces the message.

@@ -19,6 +19,10 @@ const COLLECTION: &str = "executions";
 /// The number of records read at a time.
 const READ_BATCH_SIZE: usize = 256;
 
+/// The time after a failure of the store in which no execution is ended because its lease has expired. Its owner may
+/// not have been able to renew the lease, and now writes its outcome.
+const OUTAGE_MARGIN: Duration = Duration::from_secs(10);
+
 /// The records of executions. A change applies only to the version that it read.
 pub(crate) struct ExecutionStore {
     pub(crate) services: Arc<Services>,
@@ -148,8 +152,11 @@ impl ExecutionStore {
                     }
                 };
                 let ours = runs_here(&id, record.attempt);
-                if !record.status.is_final() && !ours && !record.is_orphaned(self.now()) {
-                    until = until.max(Some(record.lease_until));
+                let now = self.now();
+                if !record.status.is_final() && !ours && !self.is_orphaned(&record, now) {
+                    let outage =
+                        record.is_orphaned(now).then(|| crate::clock::after(now, OUTAGE_MARGIN));
+                    until = until.max(Some(record.lease_until)).max(outage);
                 }
                 self.end_if_orphaned(found, runs_here).await?;
             }
@@ -157,6 +164,11 @@ impl ExecutionStore {
                 return Ok(until);
             }
         }
+    }
+
+    /// Returns whether the owner of an execution is gone.
+    fn is_orphaned(&self, record: &ExecutionRecord, now: DateTime<Utc>) -> bool {
+        record.is_orphaned(now) && !self.services.store.has_failed_within(OUTAGE_MARGIN)
     }
 
     /// Returns a record as readers see it: an expired one is gone, and one whose owner is gone has ended.
@@ -171,7 +183,7 @@ impl ExecutionStore {
             return Ok(None);
         }
         // After the machine was suspended, this process's own leases look expired until they are renewed.
-        if !record.is_orphaned(now) || runs_here(&found.key, record.attempt) {
+        if !self.is_orphaned(&record, now) || runs_here(&found.key, record.attempt) {
             return Ok(Some(record));
         }
         let ended = self.update(&found.key, |record, now| {
@@ -230,7 +242,9 @@ impl ExecutionStore {
 }
 
 fn read(found: &Record) -> Result<ExecutionRecord, StoreError> {
-    serde_json::from_str(&found.value).map_err(StoreError::failed)
+    serde_json::from_str(&found.value).map_err(|error| {
+        StoreError::Unreadable(format!("the record of an execution cannot be read: {error}"))
+    })
 }
 
 /// 45 bits of milliseconds are enough for a thousand years.

@@ -68,8 +68,11 @@ impl Core {
             }
             Ok(_) => live.fenced.cancel(),
             Err(error) => {
-                tracing::warn!(%error, execution = live.id, "cannot renew a lease");
-                // The lease has expired: another process may have ended or restarted the execution.
+                if error.outage().is_none() {
+                    tracing::warn!(%error, execution = live.id, "cannot renew a lease");
+                }
+                // The lease has expired: another process may have ended or restarted the execution. A function
+                // that has ended keeps its outcome.
                 if live.renewed().elapsed() >= lease {
                     live.fenced.cancel();
                 }
@@ -89,7 +92,9 @@ impl Core {
             }
             Ok::<_, crate::store::StoreError>(())
         });
-        if let Err(error) = sweep_done.await {
+        if let Err(error) = sweep_done.await
+            && error.outage().is_none()
+        {
             tracing::warn!(%error, "cannot check for executions of processes that are gone");
         }
     }
@@ -102,7 +107,9 @@ impl Core {
             () = self.stopping.cancelled() => return,
         }
         let runs_here = |id: &str, attempt| self.running.runs_attempt(id, attempt);
-        if let Err(error) = self.store.sweep(&runs_here).await {
+        if let Err(error) = self.store.sweep(&runs_here).await
+            && error.outage().is_none()
+        {
             tracing::warn!(%error, "cannot check for executions of processes that are gone");
         }
     }

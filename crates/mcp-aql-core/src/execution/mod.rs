@@ -341,7 +341,9 @@ impl Core {
             *purged = Some(now);
         }
         let purged = async { self.store.services.store().await?.purge(now).await };
-        if let Err(error) = purged.await {
+        if let Err(error) = purged.await
+            && error.outage().is_none()
+        {
             tracing::warn!(%error, "cannot purge expired executions");
         }
     }

@@ -124,6 +124,16 @@ impl ExecutionRecord {
         Ok(())
     }
 
+    /// Returns whether the record has this ending of this attempt.
+    pub(crate) fn has_ended_as(&self, ownership: &Ownership, ending: &Ending) -> bool {
+        let same = self.owner == ownership.owner && self.attempt == ownership.attempt;
+        same && match ending {
+            Ending::Completed(_) => self.status == Status::Completed,
+            Ending::Failed(error) => self.error.as_ref() == Some(error),
+            Ending::Cancelled => self.status == Status::Cancelled,
+        }
+    }
+
     /// Ends the execution. A pending execution can be cancelled directly; other endings start it first.
     pub(crate) fn finish(
         &mut self,

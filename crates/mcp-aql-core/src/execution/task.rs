@@ -14,12 +14,13 @@ use super::Core;
 use super::execution_slot::ExecutionSlot;
 use super::execution_store::RecordUpdate;
 use super::payload::{ExecutionError, serialize_warnings};
-use super::record::Ending;
+use super::record::{Ending, ExecutionRecord};
 use super::running::RunningExecution;
 use super::status::Status;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::operation::{Advance, ExecutionContext, ExecutionSink, Outcome, Payload, SUCCESS};
+use crate::store::StoreError;
 use crate::sync::lock;
 
 /// The minimum time between two writes of progress to the store. Waiters in this process see every report.
@@ -201,8 +202,11 @@ async fn until_over(
     mut function: FunctionTask,
     cancellation: &CancellationToken,
 ) -> RunEnd {
+    // An outcome is kept even if the lease has just expired: it is written if the execution still belongs to this
+    // process.
+    let has_started = || live.updates.borrow().status == Status::Running;
     let by = |joined: Result<Outcome, JoinError>| match joined {
-        _ if live.fenced.is_cancelled() => RunEnd::Fenced,
+        _ if live.fenced.is_cancelled() && !has_started() => RunEnd::Fenced,
         Ok(outcome) => RunEnd::By(outcome),
         Err(error) => RunEnd::By(Err(OperationError::internal(error))),
     };
@@ -238,7 +242,7 @@ fn data(payload: Payload) -> Result<Box<RawValue>, OperationError> {
 /// Logs the error of an execution in the same way as the error of a call.
 fn log(id: &str, error: &OperationError) {
     let code = error.code().as_str();
-    if error.code() == ErrorCode::InternalError {
+    if error.code() == ErrorCode::InternalError && !error.is_logged() {
         let correlation_id = error.details().get("correlation_id").and_then(Value::as_str);
         let cause = error.cause().map(ToString::to_string);
         tracing::error!(execution = id, code, correlation_id, cause, "execution failed");
@@ -247,53 +251,71 @@ fn log(id: &str, error: &OperationError) {
     }
 }
 
-/// Writes the end of the execution, once. If the store fails, retries until the lease has expired.
+/// Writes the end of the execution, once. While the store fails, the outcome is kept, and the write is repeated.
 async fn finish(core: &Core, live: &RunningExecution, ending: Ending, warnings: Vec<Value>) {
     let begun = Instant::now();
+    let mut attempted = false;
     loop {
-        let written = core
-            .store
-            .update(&live.id, |record, now| {
-                if !record.is_held_by(&live.ownership) {
-                    return RecordUpdate::Leave(None);
-                }
-                record.progress = live.progress().or(record.progress.take());
-                record.warnings.clone_from(&warnings);
-                match record.finish(ending.clone(), now) {
-                    Ok(()) => RecordUpdate::Write(Some(record.clone())),
-                    Err(_) => RecordUpdate::Leave(None),
-                }
-            })
-            .await;
-        match written {
-            Ok(Some(Some(record))) => {
-                core.sensitive_params.ended(&live.id, &record, core.options.keep);
-                let event = match record.status {
-                    Status::Completed => "EXECUTION_COMPLETED",
-                    Status::Failed => "EXECUTION_FAILED",
-                    _ => "EXECUTION_CANCELLED",
-                };
-                let why = live.stop_reason().map(super::running::StopReason::as_str);
-                core.store.audit(event, &live.id, &record, (why, None)).await;
-                return tracing::info!(
-                    execution = live.id,
-                    status = record.status.as_str(),
-                    "execution ended"
-                );
-            }
-            Ok(_) => {
+        let written = write_end(core, live, (&ending, &warnings), &mut attempted).await;
+        let error = match written {
+            Ok(Some(record)) => return ended(core, live, &record).await,
+            Ok(None) => {
                 return tracing::warn!(
                     execution = live.id,
                     "result discarded: another process has ended this execution as abandoned"
                 );
             }
-            Err(error) if begun.elapsed() < core.options.lease => {
-                tracing::warn!(%error, execution = live.id, "cannot write the end of an execution yet");
-                tokio::time::sleep(FINISH_RETRY_DELAY).await;
-            }
-            Err(error) => {
-                return tracing::error!(%error, execution = live.id, "cannot write the end of an execution");
-            }
+            Err(error) => error,
+        };
+        // The process ends, or the record is damaged.
+        let is_last = core.stopping.is_cancelled() || error.is_unreadable();
+        if is_last && begun.elapsed() >= core.options.lease {
+            return tracing::error!(%error, execution = live.id, "cannot write the end of an execution");
         }
+        if error.outage().is_none() {
+            tracing::warn!(%error, execution = live.id, "cannot write the end of an execution yet");
+        }
+        tokio::time::sleep(FINISH_RETRY_DELAY).await;
     }
+}
+
+/// Writes the end of the execution, and returns its record, unless it belongs to another process. `attempted` is set
+/// once a write has begun, because a write that failed may have been made.
+async fn write_end(
+    core: &Core,
+    live: &RunningExecution,
+    (ending, warnings): (&Ending, &[Value]),
+    attempted: &mut bool,
+) -> Result<Option<ExecutionRecord>, StoreError> {
+    let written = core.store.update(&live.id, |record, now| {
+        if *attempted && record.has_ended_as(&live.ownership, ending) {
+            return RecordUpdate::Leave(Some(record.clone()));
+        }
+        if !record.is_held_by(&live.ownership) {
+            return RecordUpdate::Leave(None);
+        }
+        record.progress = live.progress().or(record.progress.take());
+        warnings.clone_into(&mut record.warnings);
+        match record.finish(ending.clone(), now) {
+            Ok(()) => {
+                *attempted = true;
+                RecordUpdate::Write(Some(record.clone()))
+            }
+            Err(_) => RecordUpdate::Leave(None),
+        }
+    });
+    Ok(written.await?.flatten())
+}
+
+/// Reports an execution whose end is written.
+async fn ended(core: &Core, live: &RunningExecution, record: &ExecutionRecord) {
+    core.sensitive_params.ended(&live.id, record, core.options.keep);
+    let event = match record.status {
+        Status::Completed => "EXECUTION_COMPLETED",
+        Status::Failed => "EXECUTION_FAILED",
+        _ => "EXECUTION_CANCELLED",
+    };
+    let why = live.stop_reason().map(super::running::StopReason::as_str);
+    core.store.audit(event, &live.id, record, (why, None)).await;
+    tracing::info!(execution = live.id, status = record.status.as_str(), "execution ended");
 }

@@ -15,6 +15,7 @@ use crate::clock::TimeSource;
 use crate::operation::{
     CallScope, Context, Envelope, ExecutionContext, OperationReturn as _, Outcome, ReplyWriter,
 };
+use crate::store::hooked::{Access, Hook, Hooked};
 use crate::store::{MemoryStore, Store};
 use crate::vocab::ReplyLimits;
 
@@ -27,7 +28,7 @@ fn time() -> TimeSource {
     TimeSource::new(move || epoch + TimeDelta::from_std(start.elapsed()).unwrap())
 }
 
-fn process(store: &Arc<MemoryStore>, time: &TimeSource) -> Executions {
+fn process<S: Store>(store: &Arc<S>, time: &TimeSource) -> Executions {
     let audit = Audit {
         adapter: "beds".to_owned(),
         trust: TrustLevel::Untested,
@@ -35,7 +36,7 @@ fn process(store: &Arc<MemoryStore>, time: &TimeSource) -> Executions {
         sinks: Vec::new(),
         observers: Vec::new(),
     };
-    let store: Arc<dyn Store> = Arc::<MemoryStore>::clone(store);
+    let store: Arc<dyn Store> = Arc::<S>::clone(store);
     let services = Arc::new(Services::new(store, time.clone(), audit));
     Executions::new(services, "beds".to_owned(), ExecutionOptions::new())
 }
@@ -76,7 +77,7 @@ async fn status(executions: &Executions, id: &str) -> Status {
 #[tokio::test(start_paused = true)]
 async fn a_lease_is_renewed_as_long_as_it_runs() {
     // REQ-LIF-02
-    let (store, time) = (Arc::default(), time());
+    let (store, time) = (Arc::<MemoryStore>::default(), time());
     let (here, there) = (process(&store, &time), process(&store, &time));
     let work = works(|_| async {
         sleep(1_000 * SECOND).await;
@@ -95,7 +96,7 @@ async fn a_lease_is_renewed_as_long_as_it_runs() {
 #[tokio::test(start_paused = true)]
 async fn another_process_may_stop_it() {
     // REQ-LIF-02, REQ-LIF-08
-    let (store, time) = (Arc::default(), time());
+    let (store, time) = (Arc::<MemoryStore>::default(), time());
     let (here, there) = (process(&store, &time), process(&store, &time));
     let work = works(|execution| async move {
         execution.progress(1.0, 4.0, "north").await;
@@ -116,7 +117,7 @@ async fn another_process_may_stop_it() {
 #[tokio::test(start_paused = true)]
 async fn whoever_was_taken_for_gone_stops_and_writes_nothing() {
     // REQ-LIF-03
-    let (store, time) = (Arc::default(), time());
+    let (store, time) = (Arc::<MemoryStore>::default(), time());
     let (here, there) = (process(&store, &time), process(&store, &time));
     let finished = Arc::new(AtomicBool::new(false));
     let work = works({
@@ -150,7 +151,7 @@ async fn whoever_was_taken_for_gone_stops_and_writes_nothing() {
 #[tokio::test(start_paused = true)]
 async fn what_a_crash_left_behind_ends_without_a_reader() {
     // REQ-LIF-10
-    let (store, time) = (Arc::default(), time());
+    let (store, time) = (Arc::<MemoryStore>::default(), time());
     let (here, there) = (process(&store, &time), process(&store, &time));
     let work = works(|_| async {
         sleep(1_000 * SECOND).await;
@@ -176,7 +177,7 @@ async fn what_a_crash_left_behind_ends_without_a_reader() {
 #[tokio::test(start_paused = true)]
 async fn the_end_of_the_adapter_is_the_end_of_what_runs() {
     // REQ-LIF-10
-    let (store, time) = (Arc::default(), time());
+    let (store, time) = (Arc::<MemoryStore>::default(), time());
     let (here, there) = (process(&store, &time), process(&store, &time));
     let forever = || works(|_| std::future::pending());
     let id = here.begin(new(&here, "execute_watering"), forever()).await.unwrap();
@@ -198,7 +199,7 @@ async fn the_end_of_the_adapter_is_the_end_of_what_runs() {
 #[tokio::test(start_paused = true)]
 async fn what_is_over_is_forgotten_after_its_time() {
     // REQ-LIF-04
-    let (store, time) = (Arc::default(), time());
+    let (store, time) = (Arc::<MemoryStore>::default(), time());
     let here = process(&store, &time);
     let done = || works(|_| async { seven() });
     let id = here.begin(new(&here, "execute_watering"), done()).await.unwrap();
@@ -210,4 +211,84 @@ async fn what_is_over_is_forgotten_after_its_time() {
     let store: &MemoryStore = &store;
     let kept = Store::list(store, "executions", None, None, 9).await.unwrap();
     assert_eq!(kept.len(), 1, "the old one is gone for good");
+}
+
+/// Makes every access fail while it is set.
+#[derive(Default)]
+struct Outage(AtomicBool);
+
+impl Hook for Outage {
+    type Held = ();
+
+    async fn before(&self, _: Access) -> Result<(), StoreError> {
+        match self.0.load(Ordering::SeqCst) {
+            true => Err(StoreError::failed("connection refused")),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Outage {
+    fn set(&self, fails: bool) {
+        self.0.store(fails, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_survives_an_outage_that_is_longer_than_the_lease() {
+    // REQ-LIF-02, REQ-LIF-03
+    let (store, time) = (Arc::new(Hooked::new(Outage::default())), time());
+    let (here, there) = (process(&store, &time), process(&store, &time));
+    let begin = async |length: u32| {
+        let work = works(move |_| async move {
+            sleep(length * SECOND).await;
+            seven()
+        });
+        here.begin(new(&here, "execute_watering"), work).await.unwrap()
+    };
+    let (early, late) = (begin(5).await, begin(60).await);
+    sleep(SECOND).await;
+    store.hook.set(true);
+    for _ in 0..50 {
+        sleep(SECOND).await;
+        assert!(there.get(&early).await.is_err() && here.get(&early).await.is_err());
+    }
+    store.hook.set(false);
+    // Its lease has expired long ago. The other process leaves it to its owner.
+    let record = there.get(&early).await.unwrap().unwrap();
+    assert_eq!(record.status, Status::Running);
+    assert_eq!(status(&here, &early).await, Status::Running);
+    sleep(SECOND).await;
+    for process in [&here, &there] {
+        let record = process.get(&early).await.unwrap().unwrap();
+        assert_eq!((record.status, record.result.unwrap().get()), (Status::Completed, "7"));
+    }
+    // A function that had not ended by then was dropped, because another process could have retried it.
+    sleep(10 * SECOND).await;
+    let record = there.get(&late).await.unwrap().unwrap();
+    assert_eq!(record.error.unwrap().details()["reason"], "interrupted");
+    assert!(here.core.running.all().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_starts_during_an_outage_ends_what_a_crash_left_behind() {
+    // REQ-LIF-10
+    let (store, time) = (Arc::new(Hooked::new(Outage::default())), time());
+    let (here, there) = (process(&store, &time), process(&store, &time));
+    let forever = works(|_| std::future::pending());
+    let id = here.begin(new(&here, "execute_watering"), forever).await.unwrap();
+    sleep(SECOND).await;
+    for live in here.core.running.all() {
+        live.fenced.cancel();
+    }
+    store.hook.set(true);
+    assert!(there.get(&id).await.is_err());
+    sleep(20 * SECOND).await;
+    assert!(there.get(&id).await.is_err());
+    store.hook.set(false);
+    assert_eq!(status(&there, &id).await, Status::Running);
+    sleep(11 * SECOND).await;
+    // No reader: the check of the start is repeated.
+    let read = there.core.store.update(&id, |record, _| RecordUpdate::Leave(record.status));
+    assert_eq!(read.await.unwrap().unwrap(), Status::Failed);
 }

@@ -14,6 +14,7 @@ use crate::error::OperationError;
 use crate::operation::Context;
 use crate::services::Services;
 use crate::session::Session;
+use crate::store::Store as _;
 use crate::sync::lock;
 
 /// The default number of tokens that a session may request per minute (REQ-TOK-17). Callers without a
@@ -235,7 +236,9 @@ impl TokenIssuer {
             }
             *purged = Some(now);
         }
-        if let Err(error) = self.services.store.purge(now).await {
+        if let Err(error) = self.services.store.purge(now).await
+            && error.outage().is_none()
+        {
             tracing::error!(%error, "cannot purge expired tokens");
         }
     }
@@ -291,8 +294,8 @@ mod tests {
     use crate::audit::Audit;
     use crate::clock::TimeSource;
     use crate::operation::CallScope;
+    use crate::store::StoreError;
     use crate::store::hooked::{Access, Hook, Hooked};
-    use crate::{store::Store as _, store::StoreError};
     use mcp_aql_protocol::TrustLevel;
 
     /// Lets other tasks run before each write.

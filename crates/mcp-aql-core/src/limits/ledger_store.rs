@@ -12,7 +12,7 @@ use super::ledger::Ledger;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::services::Services;
-use crate::store::{Change, Expected, NewRecord, Record, StoreError};
+use crate::store::{Change, Expected, NewRecord, Record, StoreError, operation_error};
 use crate::sync::lock;
 
 /// The collection of the store that holds the ledgers: one record for each adapter.
@@ -98,7 +98,7 @@ where
 
     fn answer(self: Box<Self>, failure: Option<&Arc<StoreError>>) {
         let outcome = match (failure, self.result) {
-            (Some(failure), _) => Err(OperationError::internal(Arc::clone(failure))),
+            (Some(failure), _) => Err(operation_error(Arc::clone(failure))),
             (None, Some(result)) => Ok(result),
             (None, None) => return,
         };

@@ -123,8 +123,7 @@ impl Gate for LimitGate {
     /// A call that no limit counts is only concerned while the wrapped API accepts none.
     fn concerns(&self, request: &GateRequest<'_>) -> bool {
         let limiter = &self.limiter;
-        limiter.rules.counts(request.name())
-            || limiter.block_of_uncounted(request.name()).is_some()
+        limiter.rules.counts(request.name()) || limiter.block_of_uncounted(request.name()).is_some()
     }
 
     fn admit<'a>(

@@ -17,6 +17,7 @@ use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::operation::{UpstreamMemory, Usage, UsageRecorder};
 use crate::services::Services;
+use crate::store::Store as _;
 use crate::sync::lock;
 
 /// The assumed time until the reset of an API's limit, if neither the API nor a declaration states it.
@@ -114,10 +115,9 @@ impl Limiter {
         let rules = Arc::clone(&self.rules);
         let (name, headers) = (operation.to_owned(), owned(headers));
         let note = move |ledger: &mut Ledger, now| {
-            let headers: Vec<_> =
-                headers.iter().map(|(name, value)| (&**name, &**value)).collect();
-            let changed = !ledger.is_lost()
-                && rules.record_response(ledger, &name, status, &headers, now);
+            let headers: Vec<_> = headers.iter().map(|(name, value)| (&**name, &**value)).collect();
+            let changed =
+                !ledger.is_lost() && rules.record_response(ledger, &name, status, &headers, now);
             let exceeded = (rules.exceeded(ledger, &name, now), now);
             if changed { LedgerUpdate::Write(exceeded) } else { LedgerUpdate::Keep(exceeded) }
         };

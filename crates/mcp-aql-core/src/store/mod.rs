@@ -48,6 +48,8 @@
 #[cfg(any(test, feature = "test-util"))]
 pub mod hooked;
 mod memory;
+mod monitored;
+
 use std::collections::HashSet;
 use std::error::Error;
 use std::sync::Arc;
@@ -55,7 +57,9 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 pub use memory::MemoryStore;
+pub(crate) use monitored::{MonitoredStore, chain};
 
+use self::monitored::LoggedError;
 use crate::future::BoxFuture;
 
 /// Set once the store is prepared. Shared by all users of the store.
@@ -284,11 +288,40 @@ impl StoreError {
     pub fn failed(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Failed(cause.into())
     }
+
+    /// Returns the correlation id of the outage under which the log has this error, if it has.
+    #[doc(hidden)]
+    pub fn outage(&self) -> Option<&str> {
+        self.logged().map(|logged| logged.outage.as_str())
+    }
+
+    /// Returns whether the stored data cannot be read by this version, so that another attempt fails as well.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        let error = self.logged().map_or(self, |logged| &logged.source);
+        matches!(error, Self::Unreadable(_))
+    }
+
+    fn logged(&self) -> Option<&LoggedError> {
+        match self {
+            Self::Failed(cause) => cause.downcast_ref(),
+            Self::Unreadable(_) => None,
+        }
+    }
 }
 
 #[diagnostic::do_not_recommend]
 impl crate::table::IntoOperationError for StoreError {
     fn into_operation_error(self) -> crate::OperationError {
-        crate::OperationError::internal(self)
+        operation_error(Arc::new(self))
     }
+}
+
+/// Converts an error of a store. All errors of one outage have the correlation id under which the log has it.
+pub(crate) fn operation_error(cause: Arc<StoreError>) -> crate::OperationError {
+    let Some(outage) = cause.outage() else { return crate::OperationError::internal(cause) };
+    let message = format!(
+        "Internal error: 'the adapter cannot use its store at the moment; its log has the cause under {outage}'. \
+         Repeat the call later"
+    );
+    crate::OperationError::logged(outage, message).with_cause(cause)
 }

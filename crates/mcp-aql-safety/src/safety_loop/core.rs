@@ -194,7 +194,9 @@ impl SafetyCore {
                 if done.is_ok() {
                     done = core.sweep(store).await;
                 }
-                if let Err(error) = done {
+                if let Err(error) = done
+                    && error.outage().is_none()
+                {
                     tracing::warn!(%error, "the safety loop cannot reach its store");
                 }
             }

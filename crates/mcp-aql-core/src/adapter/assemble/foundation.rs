@@ -8,8 +8,7 @@ use crate::extension::StartedExtension;
 use crate::file_access::{ForbiddenAccess, exposures};
 use crate::gatekeeper::Trust;
 use crate::services::Services;
-use crate::store::Ready;
-use crate::store::{MemoryStore, Store};
+use crate::store::{MemoryStore, MonitoredStore, Ready, Store};
 
 /// The services on which the stages of a call depend.
 pub(super) struct Foundation {
@@ -22,11 +21,11 @@ impl Foundation {
     pub(super) fn new(parts: &Parts, settings: &mut Settings, problems: &mut Vec<String>) -> Self {
         let prepared: Vec<_> =
             settings.extensions.iter().map(|extension| extension.prepare(problems)).collect();
-        let store = store(parts, settings, problems);
+        let store = Arc::new(MonitoredStore::new(store(parts, settings, problems)));
         let ready = Arc::default();
         let mut audit = audit(parts, settings, (&store, &ready), problems);
         audit.sinks.extend(prepared.iter().filter_map(|extension| extension.audit_sink()));
-        let services = Arc::new(Services::new(store, settings.time.clone(), audit).sharing(ready));
+        let services = Arc::new(Services::sharing(store, ready, settings.time.clone(), audit));
         let extensions = prepared.into_iter().map(|extension| extension.start(&services)).collect();
         Self { services, extensions }
     }
@@ -47,7 +46,7 @@ fn store(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Arc<
 fn audit(
     parts: &Parts,
     settings: &mut Settings,
-    (store, ready): (&Arc<dyn Store>, &Arc<Ready>),
+    (store, ready): (&Arc<MonitoredStore>, &Arc<Ready>),
     problems: &mut Vec<String>,
 ) -> Audit {
     let mut sinks = parts.audit_sinks.clone();
