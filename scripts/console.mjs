@@ -42,8 +42,8 @@ await page.addInitScript(() => {
 });
 
 const cards = () => page.locator("#request-list > li").count();
-const until = async (what, wanted) => {
-  for (let tries = 0; tries < 50; tries += 1) {
+const until = async (what, wanted, most = 50) => {
+  for (let tries = 0; tries < most; tries += 1) {
     if (await what() === wanted) return true;
     await page.waitForTimeout(100);
   }
@@ -112,7 +112,10 @@ await page.setViewportSize({ width: 1280, height: 900 });
 
 // Keyboard navigation.
 await page.keyboard.press("j");
-check("j goes to the first request", await page.evaluate(() => document.activeElement.matches("#request-list > li:first-child")));
+check("j goes to the first block, which is above the requests", await page.evaluate(
+  () => document.activeElement.matches("#block-list > li:first-child")));
+for (let blocks = await page.locator("#block-list > li").count(); blocks > 0; blocks -= 1) await page.keyboard.press("j");
+check("and on to the first request", await page.evaluate(() => document.activeElement.matches("#request-list > li:first-child")));
 await page.keyboard.press("j");
 await page.keyboard.press("k");
 check("k goes back", await page.evaluate(() => document.activeElement.matches("#request-list > li:first-child")));
@@ -144,19 +147,19 @@ check("Enter approves", await until(cards, open - 1)
 check("the focus goes on to the next request", await until(
   () => page.evaluate(() => document.activeElement.matches("#request-list > li:first-child")), true));
 check("the audit trail names who decided", await until(
-  async () => (await page.locator("#audit-list > li").first().textContent()).includes("(by console)"), true));
+  async () => (await page.locator("#audit-list > li").first().textContent()).includes("(by ada, console)"), true));
 check("and the page says so", await page.locator("#toast").textContent() === "Approved.");
 check("the title counts anew", (await page.title()).startsWith(`(${open - 1}) `), await page.title());
 
 // Tab reaches every button of the page, in order.
 await page.evaluate(() => { document.activeElement.blur(); window.scrollTo(0, 0); });
 const reached = new Set();
-for (let presses = 0; presses < 80; presses += 1) {
+for (let presses = 0; presses < 120; presses += 1) {
   await page.keyboard.press("Tab");
   reached.add(await page.evaluate(() => [...document.querySelectorAll("button, input, select, summary")].indexOf(document.activeElement)));
 }
 const all = await page.evaluate(() => [...document.querySelectorAll("button, input, select, summary")]
-  .map((node, place) => [node, place]).filter(([node]) => !node.closest("dialog") && !node.disabled).map(([, place]) => place));
+  .map((node, place) => [node, place]).filter(([node]) => !node.closest("dialog") && !node.disabled && node.checkVisibility()).map(([, place]) => place));
 check("Tab reaches every control", all.every((place) => reached.has(place)), all.filter((place) => !reached.has(place)));
 
 // A click on an element that has just moved is ignored.
@@ -182,6 +185,19 @@ check("Unblock asks, and Cancel has the focus", await page.evaluate(() => docume
 await page.locator("#ask-yes").click();
 check("Unblock unblocks", await until(() => page.locator("#block-list > li").count(), blocked - 1));
 
+// Stopping an agent.
+await settle();
+const running = page.locator("#agent-list > li").filter({ hasText: "release-bot" });
+await running.getByRole("button", { name: /^Stop/ }).click();
+await page.locator("#ask[open]").waitFor();
+check("Stop asks, and Cancel has the focus", await page.evaluate(() => document.activeElement.id === "ask-no"));
+await page.locator("#ask-yes").click();
+check("a stopped agent is blocked", await until(() => page.locator('[data-block="release-bot"]').count(), 1)
+  && await until(async () => (await running.locator(".chip").textContent()), "Blocked")
+  && await running.getByRole("button", { name: /^Stop/ }).count() === 0);
+check("its block can only be lifted", await page.locator('[data-block="release-bot"] [data-act="approve"]').count() === 0
+  && await page.locator('[data-block="release-bot"] [data-act="unblock"]').count() === 1);
+
 // The audit trail.
 await page.keyboard.press("/");
 await page.keyboard.type("unblocked");
@@ -206,6 +222,118 @@ check("what cannot be read is named, and the rest shown", await until(() => warn
 await rules("unreadable records");
 await page.unroute("**/api/overview");
 check("and no more when it is readable", await until(() => warning.isVisible(), false));
+
+// Many requests, and a block that arrives while the page is open.
+const soon = (seconds) => new Date(Date.now() + seconds * 1000).toISOString();
+const long = Array.from({ length: 60 }, (_, line) => `copy /srv/data/part-${line} to /backup`).join("\n");
+const actions = ["git push origin main", "deploy_service checkout --env staging --version 2.4.0 --replicas 12", "write_file notes.md"];
+const crowd = {
+  blocks: [],
+  requests: Array.from({ length: 70 }, (_, place) => ({
+    id: `many-${place}`, kind: ["step", "start", "operation"][place % 3], agent: `worker-${place % 7}`,
+    action: place === 1 ? long : actions[place % 3], reasons: ["The action needs approval.", "matched pattern git push*"],
+    session: `s-2b7c9a7be2d84c1${place % 7}`, client: place % 2 ? "cursor 1.7.2" : "claude-code 2.1.0",
+    asked_at: soon(-150), expires_at: soon(900), has_code: true, void: null,
+  })),
+};
+const failing = new Set(["many-69"]);
+await page.route("**/api/overview", async (route) => {
+  const { "if-none-match": _, ...headers } = route.request().headers();
+  const overview = await (await route.fetch({ headers })).json();
+  await route.fulfill({ json: { ...overview, ...crowd } });
+});
+await page.route("**/api/requests/many-*/*", async (route) => {
+  const [, id] = /requests\/([^/]+)\//.exec(route.request().url());
+  if (failing.has(id)) return route.fulfill({ status: 404, json: { error: "There is none." } });
+  crowd.requests = crowd.requests.filter((each) => each.id !== id);
+  return route.fulfill({ status: 204 });
+});
+await page.evaluate(() => {
+  window.alerts = [];
+  window.Notification = class {
+    static permission = "granted";
+    static requestPermission = async () => "granted";
+    constructor(...told) { window.alerts.push(told); }
+  };
+  document.hasFocus = () => false;
+});
+await page.getByRole("button", { name: "Alerts" }).click();
+await page.getByLabel("Show a desktop notification").check();
+await page.getByLabel("Play a sound").check();
+await rules("alerts");
+await page.keyboard.press("Escape");
+check("70 requests are shown", await until(cards, 70));
+check("each with its client, its session and the time", await until(async () => {
+  const asked = await page.locator('[data-request="many-3"] .who').textContent();
+  return ["worker-3", "client cursor 1.7.2", "session s-2b7c9a7be2d84c13", "asked 2 min ago"].every((part) => asked.includes(part));
+}, true));
+await settle();
+await page.evaluate(() => window.scrollTo(0, 0));
+await rules("70 requests");
+await picture("console-many");
+
+// The end of a long text.
+const text70 = page.locator('[data-request="many-1"]');
+const approve = text70.locator('[data-act="approve"]');
+check("a long text has a sign, and cannot be approved yet", await approve.isDisabled() && await text70.locator(".more").isVisible());
+for (let clicks = 0; clicks < 40 && await text70.locator(".more").isVisible(); clicks += 1) await text70.locator(".more").click();
+check("once its end was shown it can", await until(() => approve.isEnabled(), true) && await text70.locator(".more").isHidden());
+check("a short text has no sign", await page.locator('[data-request="many-3"] .more').isHidden()
+  && await page.locator('[data-request="many-3"] [data-act="approve"]').isEnabled());
+
+// A block arrives.
+await page.locator('[data-request="many-40"]').focus();
+const blocking = { agent: "worker-2", action: "rm -rf /srv", client: "cursor 1.7.2", session: "s-2b7c9a7be2d84c12" };
+crowd.blocks = [{ ...blocking, reason: "It is denied.", since: soon(-1), stopped: false, challenge_id: "many-block" }];
+crowd.requests = [...crowd.requests, { ...blocking, id: "many-block", kind: "block", reasons: ["It is denied."], asked_at: soon(-1), expires_at: soon(300), has_code: true, void: null }];
+check("a block that arrives is above everything else", await until(
+  () => page.evaluate(() => document.querySelector("main [data-request], main [data-block]").dataset.block), "worker-2")
+  && await page.locator("#request-list > li").count() === 70);
+check("the bar and the title say so", await page.locator("#bar-blocked").textContent() === "1 blocked"
+  && (await page.title()).startsWith("(70) 1 blocked – "), await page.title());
+check("the focus stays", await page.evaluate(() => document.activeElement.dataset.request === "many-40"));
+check("a notification calls who does not look", await until(
+  async () => JSON.stringify((await page.evaluate(() => window.alerts)).at(-1) || "").includes("rm -rf /srv"), true));
+
+// Filter, groups, and several decisions at once, in a narrow window.
+await page.setViewportSize({ width: 390, height: 844 });
+await page.evaluate(() => window.scrollTo(0, 0));
+check("nothing is wider than 390 px", await page.evaluate(() => document.documentElement.scrollWidth) <= 390);
+await rules("70 requests, narrow");
+await picture("console-many-narrow");
+await page.getByLabel("Filter requests by text").fill("worker-5");
+check("requests are filtered", await until(cards, 10));
+await page.getByLabel("Filter requests by text").fill("");
+await page.getByLabel("Group requests").selectOption("agent");
+check("and grouped", await until(() => page.locator("#request-list > .group").count(), 7) && await cards() === 77);
+await page.locator("#request-list > .group button").nth(1).click();
+check("a group is selected at once", await until(() => page.locator("[data-pick]:checked").count(), 10)
+  && (await page.locator("#several-text").textContent()) === "10 selected");
+await rules("selected requests");
+await settle();
+await picture("console-several-narrow");
+await page.getByRole("button", { name: "Approve 10 …" }).click();
+await page.locator("#ask[open]").waitFor();
+check("all of them are shown before", await page.locator("#ask-what pre").count() === 10 && await page.locator("#ask-yes").isDisabled());
+await rules("several in question");
+await picture("console-several-question");
+await page.locator("#ask-what").evaluate((box) => { box.scrollTop = box.scrollHeight; });
+check("and can be approved once the last was in sight", await until(() => page.locator("#ask-yes").isEnabled(), true));
+await page.locator("#ask-yes").click();
+check("several are approved at once", await until(() => page.locator("#requests-count").textContent(), "60")
+  && await until(() => page.locator("#toast").textContent(), "10 approved."));
+await page.getByLabel("Group requests").selectOption("");
+await page.locator("#several-all").check();
+await settle();
+await page.getByRole("button", { name: "Deny 60 …" }).click();
+await page.locator("#ask[open]").waitFor();
+await page.locator("#ask-yes").click();
+check("what cannot be decided stays, and is told of", await until(() => page.locator("#requests-count").textContent(), "1", 300)
+  && await until(async () => (await page.locator("#toast").textContent()).startsWith("59 denied, 1 not"), true));
+await page.setViewportSize({ width: 1280, height: 900 });
+await page.unroute("**/api/requests/many-*/*");
+await page.unroute("**/api/overview");
+check("the demonstration is back", await until(async () => await page.locator('[data-request^="many"]').count(), 0));
 
 // Neither another site nor another port of this machine, which receives the same cookies, may query, read or embed
 // the console, nor may a site whose name resolves to this machine.
@@ -300,8 +428,8 @@ for (const attacker of ["http://evil.test/", "http://127.0.0.1:9000/"]) {
 await page.route("**/api/overview", async (route) => {
   const { "if-none-match": _, ...headers } = route.request().headers();
   const overview = await (await route.fetch({ headers })).json();
-  overview.requests = overview.requests.filter((each) => each.id !== "rq-hostile");
-  overview.audit.unshift({ event: "CHALLENGE_FAILED", outcome: "failed", challenge_id: "rq-hostile" });
+  overview.requests = overview.requests.filter((each) => each.id !== "rq-old");
+  overview.audit.unshift({ event: "CHALLENGE_FAILED", outcome: "failed", challenge_id: "rq-old" });
   await route.fulfill({ json: overview });
 });
 check("a request that a wrong code took away is told of", await until(
@@ -312,6 +440,7 @@ await page.unroute("**/api/overview");
 await context.setOffline(true);
 check("a lost connection is told", await until(() => page.locator("#banner").isVisible(), true)
   && (await page.locator("#banner").textContent()).startsWith("Connection lost."));
+check("the title says so", (await page.title()).startsWith("Not connected – "), await page.title());
 check("and nothing can be decided meanwhile", await page.locator("main button:enabled").count() === 0);
 await rules("connection lost");
 await picture("console-lost");

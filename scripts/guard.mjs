@@ -20,7 +20,7 @@ await page.goto(link);
 
 // A new request ignores clicks for a moment, so that operators do not approve requests that they have not seen.
 const settle = () => page.waitForTimeout(1000);
-const card = (agent) => page.locator("#request-list > li").filter({ has: page.getByText(agent, { exact: true }) });
+const card = (agent) => page.locator("main [data-request]").filter({ has: page.getByText(agent, { exact: true }) });
 
 const deeds = {
   async approve({ agent }) {

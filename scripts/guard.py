@@ -151,10 +151,22 @@ async def talk(client, person, picture):
     return [confirm, code], challenge
 
 
+def who_allowed(log):
+    """Answers from the audit log who allowed the push, and what ran."""
+    entries = [json.loads(line) for line in log.read_text().splitlines()]
+    allowed = [each for each in entries
+               if each["event"] == "CHALLENGE_VERIFIED" and "git push" in each.get("action", "")]
+    check([each.get("operator") for each in allowed] == ["ada"], "ada allowed the push", allowed)
+    ran = [each for each in entries
+           if each["event"] == "STEP_EVALUATED" and each["outcome"] == "allowed"
+           and each.get("challenge_id") == allowed[0]["challenge_id"]]
+    check([each["action"] for each in ran] == ["git push origin release-2.4"], "and this ran", ran)
+
+
 def links(guard, state):
     """Returns the output of the operator's command."""
     printed = subprocess.run(
-        [guard, "--state", state, "console"], check=True, capture_output=True, text=True).stdout
+        [guard, "--state", state, "console", "--name", "ada"], check=True, capture_output=True, text=True).stdout
     return [word for word in printed.split() if "/login?once=" in word]
 
 
@@ -178,6 +190,7 @@ async def day(guard, mode, picture, tools):
             finally:
                 ended = person.leaves()
         check(ended == 0, "the console makes no complaint", ended)
+        who_allowed(state / "audit.jsonl")
         files = [Path(folder) / "stdout", Path(folder) / "stderr", *state.iterdir()]
         check(len({file.name for file in files} & {"stdout", "stderr", "state.db", "audit.jsonl"}) == 4,
               "everything that is searched is there", files)

@@ -23,6 +23,9 @@ pub(crate) struct Arguments {
     /// Serve the operator console on this port of 127.0.0.1; 0 selects a free port
     #[arg(long, global = true, value_name = "PORT", default_value_t = 0)]
     pub(crate) port: u16,
+    /// Keep operators signed in when the guard is started again; needs --port
+    #[arg(long, global = true)]
+    pub(crate) stay_signed_in: bool,
     /// Also show requests, with their codes, on the guard's controlling terminal
     #[arg(long, global = true)]
     pub(crate) terminal: bool,
@@ -39,7 +42,11 @@ pub(crate) struct Arguments {
 #[derive(Debug, Clone, clap::Subcommand)]
 pub(crate) enum GuardCommand {
     /// Print one-time links to the consoles of all running guards
-    Console,
+    Console {
+        /// Your name in the audit log [default: your user account]
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+    },
     #[command(flatten)]
     Adapter(mcp_aql::cli::Command),
 }

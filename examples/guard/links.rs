@@ -5,9 +5,12 @@ use std::path::Path;
 
 use mcp_aql::operator::Console;
 
-/// Prints a link for each running guard that uses this state directory.
-pub(crate) fn print(state: &Path) -> mcp_aql::Result<()> {
-    let links = Console::login_links(state)?;
+/// Prints a link for each running guard that uses this state directory. The audit log records the operator's name.
+pub(crate) fn print(state: &Path, name: Option<&str>) -> mcp_aql::Result<()> {
+    let links = match name {
+        Some(name) => Console::login_links_for(state, name),
+        None => Console::login_links(state),
+    }?;
     if links.is_empty() {
         return Err(mcp_aql::Error::other(format!(
             "no guard runs with '{}': a client that has it starts it",

@@ -26,7 +26,7 @@ async fn main() -> mcp_aql::Result<()> {
     let arguments = Arguments::parse();
     let state = arguments.state()?;
     let command = match &arguments.command {
-        Some(GuardCommand::Console) => return links::print(&state),
+        Some(GuardCommand::Console { name }) => return links::print(&state, name.as_deref()),
         Some(GuardCommand::Adapter(command)) => Some(command.clone()),
         None => None,
     };
@@ -43,7 +43,8 @@ fn adapter(arguments: &Arguments, state: &Path, options: &Options) -> mcp_aql::R
     let console = ConsoleOptions::new()
         .port(arguments.port)
         .state_dir(state)
-        .login_command(arguments.login_command());
+        .login_command(arguments.login_command())
+        .stay_signed_in(arguments.stay_signed_in);
     let mut people = policy::usual().console(console);
     if arguments.terminal {
         people = people.channel(TerminalChannel::new());

@@ -268,6 +268,16 @@ async fn a_day_with_the_guard() {
     for event in ["EXECUTION_STARTED", "AGENT_BLOCKED", "AGENT_UNBLOCKED"] {
         assert!(events.iter().any(|entry| entry["event"] == event), "{event} in {audit}");
     }
+    // Who allowed the push, and what ran.
+    let find = |event: &str, outcome: &str| {
+        events.iter().find(|entry| {
+            entry["event"] == event && entry["outcome"] == outcome && entry["action"] == push
+        })
+    };
+    let allowed = find("CHALLENGE_VERIFIED", "confirmed").unwrap();
+    let ran = find("STEP_EVALUATED", "allowed").unwrap();
+    assert_eq!((&allowed["decided_by"], &ran["decided_by"]), (&json!("code"), &json!("code")));
+    assert_eq!(allowed["challenge_id"], ran["challenge_id"]);
     workspace.assert_secret(&audit, 5);
 }
 

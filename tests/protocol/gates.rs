@@ -938,6 +938,7 @@ fn each_policy_about_a_call_is_satisfied() {
         data(garden.call_in(Some(&session), "delete_bed", bed("b-1")));
         let granted = garden.audited("CONFIRMATION_GRANTED").pop().unwrap();
         assert_eq!(granted["challenge_id"], *request, "{granted}");
+        assert_eq!(granted["decided_by"], "test", "{granted}");
         let required = garden.audited("CONFIRMATION_REQUIRED").pop().unwrap();
         assert_eq!(required["challenge_id"], *request, "{required}");
     }

@@ -58,4 +58,8 @@ pub struct ApprovalClaim {
     pub change: Change,
     /// The id of the approved request.
     pub request_id: String,
+    /// The channel of the person who approved it.
+    pub decided_by: Option<String>,
+    /// The name of the person, if the channel knows it.
+    pub operator: Option<String>,
 }

@@ -103,6 +103,10 @@ pub struct AuditEntry<'a> {
     /// `allowed`, `denied` or `confirmed` for gates, `success` or `failure` for tokens, and the result of a
     /// challenge.
     pub outcome: &'a str,
+    /// The reported action, or the operation with its parameters, as a person decides about it. What looks like a
+    /// secret is masked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<&'a str>,
     /// The reason of the outcome.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'a str>,
@@ -130,6 +134,9 @@ pub struct AuditEntry<'a> {
     /// The channel of the person who decided, if a person did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<&'a str>,
+    /// The name of the operator who decided, if the channel knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operator: Option<&'a str>,
     /// The parameters, with secrets masked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub params: Option<Value>,

@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
@@ -36,7 +36,11 @@ struct Inner {
     is_of_principal: bool,
     ended: CancellationToken,
     state: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+    client: OnceLock<Box<str>>,
 }
+
+/// The maximum number of characters that are kept of a client's name.
+const MAX_CLIENT_CHARS: usize = 100;
 
 impl Session {
     /// Opens a session. Adapters do this by themselves; call it to test an operation.
@@ -55,7 +59,8 @@ impl Session {
 
     fn with_id(id: Box<str>, is_of_principal: bool) -> Self {
         let (ended, state) = (CancellationToken::new(), Mutex::default());
-        Self(Arc::new(Inner { id, is_of_principal, ended, state }))
+        let client = OnceLock::new();
+        Self(Arc::new(Inner { id, is_of_principal, ended, state, client }))
     }
 
     /// Whether other processes may have the same session, whose tokens outlive this process.
@@ -72,6 +77,21 @@ impl Session {
     /// The session's id: a label for logs and replies, never a credential.
     pub fn id(&self) -> &str {
         &self.0.id
+    }
+
+    /// The name and the version of the client, such as `cursor 1.7.2`, if it has introduced itself: a label for people,
+    /// never an identity. It is the client's text, cut after 100 characters.
+    pub fn client(&self) -> Option<&str> {
+        self.0.client.get().map(|client| &**client)
+    }
+
+    /// Records the client's introduction. The first one stays.
+    #[doc(hidden)]
+    pub fn introduce(&self, client: &str) {
+        let known = || client.chars().take(MAX_CLIENT_CHARS).collect::<String>().into();
+        if !client.is_empty() {
+            self.0.client.get_or_init(known);
+        }
     }
 
     /// The session's state of type `T`, made at first use and dropped when the session ends.

@@ -26,6 +26,8 @@ pub(super) struct Connection {
     questions: AtomicBool,
     /// The capability `tasks` that the server declares to the client, if the client's version of MCP has it.
     tasks: OnceLock<Value>,
+    /// The name and the version of the client, as `initialize` says.
+    client: OnceLock<String>,
 }
 
 impl Connection {
@@ -55,6 +57,14 @@ impl Connection {
         }
     }
 
+    /// Records the client's introduction, `clientInfo`.
+    pub(super) fn introduced(&self, client: String) {
+        let client = self.client.get_or_init(|| client);
+        if let Some(session) = self.session.get() {
+            session.introduce(client);
+        }
+    }
+
     /// Whether the server may send questions to the client.
     pub(super) fn takes_questions(&self) -> bool {
         self.questions.load(Ordering::Acquire)
@@ -75,7 +85,12 @@ impl Connection {
         if !self.lasting.load(Ordering::Acquire) {
             return None;
         }
-        Some(self.session.get_or_init(Session::new).clone())
+        let introduced = || {
+            let session = Session::new();
+            session.introduce(self.client.get().map_or("", String::as_str));
+            session
+        };
+        Some(self.session.get_or_init(introduced).clone())
     }
 
     /// Ends the session.

@@ -12,6 +12,15 @@ pub(super) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersi
 /// The capabilities of the client, since MCP 2026-07-28.
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
+/// The name and the version of the client, since MCP 2026-07-28.
+const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+
+/// Returns the label of a client that has introduced itself with this `clientInfo`.
+pub(super) fn client_label(info: &Map<String, Value>) -> String {
+    let part = |name: &str| info.get(name).and_then(Value::as_str).unwrap_or_default().trim();
+    format!("{} {}", part("name"), part("version")).trim().to_owned()
+}
+
 /// The `_meta` of a request.
 #[derive(Debug, Default)]
 pub(super) struct RequestMeta(pub(super) Map<String, Value>);
@@ -41,6 +50,11 @@ impl RequestMeta {
     /// The capabilities of the client, since MCP 2026-07-28.
     pub(super) fn capabilities(&self) -> Option<&Map<String, Value>> {
         self.0.get(CLIENT_CAPABILITIES)?.as_object()
+    }
+
+    /// The label of the client, if the request has its introduction.
+    pub(super) fn client(&self) -> Option<String> {
+        self.0.get(CLIENT_INFO)?.as_object().map(client_label)
     }
 
     /// Whether the client declares the extension for tasks.

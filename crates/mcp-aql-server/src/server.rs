@@ -241,7 +241,14 @@ impl Server {
             origin::add_meta(Arc::make_mut(origin), meta);
         }
         let client_request_id = meta.client_request_id(arguments);
-        self.with_session(CallScope { client_request_id, ..scope })
+        let scope = self.with_session(CallScope { client_request_id, ..scope });
+        if let Some(session) = &scope.session
+            && session.client().is_none()
+            && let Some(client) = meta.client()
+        {
+            session.introduce(&client);
+        }
+        scope
     }
 
     /// Completes the scope of a request with its session.

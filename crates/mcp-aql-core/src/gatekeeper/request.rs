@@ -61,6 +61,10 @@ pub(crate) struct AuditIds<'a> {
     pub(crate) token: Option<&'a str>,
     /// The id of the request to a person.
     pub(crate) challenge: Option<&'a str>,
+    /// The channel of the person who approved the call.
+    pub(crate) decided_by: Option<&'a str>,
+    /// The name of this person.
+    pub(crate) operator: Option<&'a str>,
     /// The step of a confirmation, unless another event has it.
     pub(crate) confirmation: Option<Confirmation>,
 }
@@ -180,6 +184,8 @@ impl<'a> GateRequest<'a> {
             reason,
             token_id: ids.token,
             challenge_id: ids.challenge,
+            decided_by: ids.decided_by,
+            operator: ids.operator,
             confirmation: ids.confirmation,
             principal: self.context.principal().map(Principal::id),
             session: self.session().map(Session::id),

@@ -8,8 +8,12 @@
   const SHIELD_MS = 700;
   const AUDIT_ROWS = 200;
   const TOAST_MS = 6000;
+  /** More cards than this are shown closer together. */
+  const MANY = 6;
   const TOKEN = "mcp-aql-console-token";
   const KEYS_OFF = "mcp-aql-console-keys-off";
+  const NOTIFY = "mcp-aql-console-notify";
+  const SOUND = "mcp-aql-console-sound";
   const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
   const KINDS = {
@@ -47,6 +51,12 @@
     lastSeen: null,
     order: [],
     codes: new Map(),
+    /** The selected requests. */
+    picked: new Set(),
+    /** The long texts whose end was shown, by request. */
+    read: new Set(),
+    /** A context for sounds, once it is needed. */
+    audio: null,
     busy: new Set(),
     shieldUntil: 0,
     asked: null,
@@ -239,6 +249,15 @@
     enable();
   }
 
+  /** What waits, and whether that is certain, also when another tab is in front. */
+  function title() {
+    if (state.signedOut || !state.overview) return;
+    const open = waiting().length;
+    const blocked = state.overview.blocks.length;
+    const text = `${state.failing ? "Not connected – " : ""}${open ? `(${open}) ` : ""}${blocked ? `${blocked} blocked – ` : ""}Operator console – ${state.overview.adapter}`;
+    if (document.title !== text) document.title = text;
+  }
+
   function signedOut() {
     state.signedOut = true;
     state.codes.clear();
@@ -256,8 +275,10 @@
   /** While nothing is known for sure nothing can be decided. */
   function enable() {
     for (const button of document.querySelectorAll("main button")) {
-      button.disabled = state.failing || state.busy.has(button.dataset.subject);
+      const { subject, act } = button.dataset;
+      button.disabled = state.failing || state.busy.has(subject) || act === "approve" && unread(subject);
     }
+    title();
   }
 
   /** A click that was meant for what stood here a moment ago counts for nothing. */
@@ -296,7 +317,11 @@
   // --- Decisions -------------------------------------------------------------------------------
 
   const request = (id) => state.overview.requests.find((each) => each.id === id);
+  const agentOf = (subject) => state.overview.agents.find((each) => `stop ${each.agent}` === subject);
   const block = (agent) => state.overview.blocks.find((each) => each.agent === agent);
+  /** The request of a blocked agent is on the card of its block. */
+  const ofBlock = (each) => each.kind === "block" && block(each.agent) !== undefined;
+  const waiting = () => state.overview.requests.filter((each) => !ofBlock(each));
   const whose = (agent) => agent === null ? "A client" : `Agent ${agent}`;
 
   /** Asks before it is done. */
@@ -304,8 +329,8 @@
     const dialog = $("ask");
     if (dialog.open) return;
     $("ask-title").textContent = question.title;
-    strange($("ask-who"), whose(question.agent));
-    strange($("ask-what"), question.action);
+    $("ask-what").replaceChildren(...question.what.flatMap((each) => [
+      el("p", { class: "asker", strange: whose(each.agent) }), el("pre", { strange: each.action })]));
     $("ask-note").textContent = question.note;
     $("ask-yes").textContent = question.yes;
     $("ask-yes").classList.toggle("stern", question.stern);
@@ -318,7 +343,55 @@
       if (dialog.returnValue === "yes") question.then();
     };
     dialog.showModal();
-    (question.stern ? $("ask-no") : $("ask-yes")).focus();
+    $("ask-what").scrollTop = 0;
+    const whole = !more($("ask-what"));
+    $("ask-yes").disabled = question.reads && !whole;
+    (!whole ? $("ask-what") : question.stern ? $("ask-no") : $("ask-yes")).focus();
+  }
+
+  // --- Long texts ------------------------------------------------------------------------------
+
+  /** Shows the sign under a text whose end is not in sight, and returns whether there is such an end. */
+  function more(box) {
+    const rest = box.scrollHeight - box.clientHeight - box.scrollTop > 2;
+    const sign = box.parentNode.querySelector(".more");
+    if (sign) sign.hidden = !rest;
+    return rest;
+  }
+
+  const card = (id) => document.querySelector(`[data-request="${CSS.escape(id)}"]`);
+
+  /** Whether the end of a request's text was never in sight. */
+  function unread(id) {
+    const found = card(id);
+    const box = found && found.querySelector(".action");
+    return Boolean(box) && !state.read.has(id) && box.scrollHeight - box.clientHeight > 2;
+  }
+
+  /** Marks what is in sight. */
+  function measure(box) {
+    const rest = more(box);
+    if (box.id === "ask-what") {
+      if (!rest) $("ask-yes").disabled = false;
+      return;
+    }
+    const holder = box.closest("[data-request]");
+    if (!rest && holder && box.clientHeight && box.scrollTop) state.read.add(holder.dataset.request);
+  }
+
+  function measureAll() {
+    for (const box of document.querySelectorAll("main .action")) measure(box);
+    enable();
+  }
+
+  const hint = (text, label) => el("div", { class: "hint" },
+    el("pre", { class: "action", strange: text, ...(text.length > 200 ? { tabindex: "0", role: "group", "aria-label": label } : {}) }),
+    el("button", { type: "button", class: "more", hidden: true, onclick: (event) => scrollOn(event.currentTarget) }, "More below"));
+
+  function scrollOn(sign) {
+    const box = sign.parentNode.querySelector(".action");
+    box.scrollTop += Math.max(box.clientHeight - 24, 24);
+    box.focus({ preventScroll: true });
   }
 
   function decide(id, approve, sure) {
@@ -337,8 +410,8 @@
     confirmed({
       subject: id,
       title: approve ? (blocked ? "Let this agent go on?" : "Approve this?") : "Deny this?",
-      agent: asked.agent,
-      action: asked.action,
+      what: [asked],
+      reads: approve,
       note: notes[asked.kind] || (approve ? "It may be done once you approve." : "The agent is told that it may not do this."),
       yes: approve ? "Approve" : "Deny",
       stern: approve && blocked,
@@ -388,13 +461,143 @@
     confirmed({
       subject: agent,
       title: "Unblock this agent?",
-      agent,
-      action: blocked.action,
+      what: [blocked],
       note: "It may go on without proving a code. What it was stopped for would stop it again. Be sure that you know why.",
       yes: "Unblock",
       stern: true,
       then: () => act(agent, `/api/agents/${encodeURIComponent(agent)}/unblock`, "Unblocked."),
     });
+  }
+
+  function stop(agent) {
+    const running = agentOf(`stop ${agent}`);
+    if (!running) return;
+    confirmed({
+      subject: `stop ${agent}`,
+      title: "Stop this agent?",
+      what: [{ agent, action: running.last_action === null ? "It has not reported an action." : running.last_action }],
+      note: "It is blocked, and with it its session, until you unblock it. What it does at this moment is not undone.",
+      yes: "Stop",
+      stern: true,
+      then: () => act(`stop ${agent}`, `/api/agents/${encodeURIComponent(agent)}/stop`, "Stopped."),
+    });
+  }
+
+  // --- Several at once ---------------------------------------------------------------------------
+
+  const decidable = (each) => each.kind !== "block" && !VOID[each.void];
+
+  /** The requests that the filter shows. */
+  function matching() {
+    const text = $("request-text").value.trim().toLowerCase();
+    const kind = $("request-kind").value;
+    const searched = (each) => [each.action, each.agent, each.client, each.session, ...each.reasons].filter(Boolean).join("\n").toLowerCase();
+    return state.order.map(request).filter((each) => each && !ofBlock(each) && (!kind || each.kind === kind) && (!text || searched(each).includes(text)));
+  }
+
+  const chosen = () => matching().filter((each) => decidable(each) && state.picked.has(each.id));
+
+  function group(each) {
+    switch ($("request-group").value) {
+      case "agent": return whose(each.agent);
+      case "client": return each.client || (each.session ? `Session ${each.session}` : "Without a session");
+      case "action": return each.action.trim().split(/\s/, 1)[0];
+      default: return "";
+    }
+  }
+
+  function pick(ids, on) {
+    for (const id of ids) on ? state.picked.add(id) : state.picked.delete(id);
+    requests();
+  }
+
+  function several() {
+    const can = matching().filter(decidable);
+    const picked = chosen();
+    $("several").hidden = can.length < 2 && picked.length === 0;
+    $("several").classList.toggle("on", picked.length > 0);
+    $("several-all").checked = picked.length > 0 && picked.length === can.length;
+    $("several-all").indeterminate = picked.length > 0 && picked.length < can.length;
+    $("several-text").textContent = picked.length ? `${picked.length} selected` : `Select all ${can.length}`;
+    for (const [name, verb] of [["approve", "Approve"], ["deny", "Deny"]]) {
+      $(`several-${name}`).hidden = picked.length === 0;
+      $(`several-${name}`).textContent = `${verb} ${picked.length} …`;
+    }
+  }
+
+  function decideSeveral(approve) {
+    const asked = chosen();
+    if (!asked.length) return;
+    confirmed({
+      subjects: asked.map((each) => each.id),
+      title: `${approve ? "Approve" : "Deny"} ${asked.length === 1 ? "this request" : `these ${asked.length} requests`}?`,
+      what: asked,
+      note: approve ? "Each may be done once." : "The agents are told that they may not do this.",
+      yes: approve ? "Approve all" : "Deny all",
+      stern: false,
+      reads: approve,
+      then: () => send(asked, approve),
+    });
+  }
+
+  /** Decides one after the other: what fails does not keep the rest. */
+  async function send(asked, approve) {
+    let done = 0;
+    for (const each of asked) {
+      if (await act(each.id, `/api/requests/${encodeURIComponent(each.id)}/${approve ? "approve" : "deny"}`, "")) done += 1;
+      if (state.signedOut || state.failing) break;
+      state.picked.delete(each.id);
+    }
+    const failed = asked.length - done;
+    tell(`${done} ${approve ? "approved" : "denied"}${failed ? `, ${failed} not: answered by somebody else, or their time was up` : ""}.`);
+  }
+
+  // --- Alerts ------------------------------------------------------------------------------------
+
+  /** Calls somebody who does not look at the page. */
+  function call(text, stern) {
+    if (document.hasFocus() && !document.hidden) return;
+    if (localStorage.getItem(NOTIFY) && window.Notification && Notification.permission === "granted") {
+      const note = new Notification(stern ? "An agent is blocked" : "A request waits for you", { body: text, tag: "mcp-aql-console" });
+      note.onclick = () => { window.focus(); note.close(); };
+    }
+    if (localStorage.getItem(SOUND)) sound(stern);
+  }
+
+  async function sound(stern) {
+    try {
+      state.audio = state.audio || new AudioContext();
+      await state.audio.resume();
+      const start = state.audio.currentTime;
+      const volume = state.audio.createGain();
+      volume.gain.setValueAtTime(0.15, start);
+      volume.gain.exponentialRampToValueAtTime(0.001, start + 0.6);
+      volume.connect(state.audio.destination);
+      (stern ? [440, 330] : [660, 880]).forEach((pitch, place) => {
+        const tone = state.audio.createOscillator();
+        tone.frequency.value = pitch;
+        tone.connect(volume);
+        tone.start(start + place * 0.2);
+        tone.stop(start + 0.2 + place * 0.4);
+      });
+    } catch {
+      // The browser does not allow a sound before the page was used.
+    }
+  }
+
+  function showAlerts() {
+    const denied = !window.Notification || Notification.permission === "denied";
+    $("notify-on").checked = !denied && localStorage.getItem(NOTIFY) !== null && Notification.permission === "granted";
+    $("notify-on").disabled = !window.Notification;
+    $("sound-on").checked = localStorage.getItem(SOUND) !== null;
+    $("alerts-note").textContent = denied ? "The browser does not allow notifications of this page: see its settings." : "";
+  }
+
+  async function setNotify() {
+    const on = $("notify-on").checked;
+    if (on && window.Notification && await Notification.requestPermission() === "granted") localStorage.setItem(NOTIFY, "1");
+    else localStorage.removeItem(NOTIFY);
+    showAlerts();
   }
 
   // --- The lists -------------------------------------------------------------------------------
@@ -406,46 +609,92 @@
     return node;
   }
 
-  const who = (agent) => agent === null
-    ? el("p", { class: "who" }, "A client outside of the safety loop")
-    : el("p", { class: "who" }, "Agent ", el("b", { strange: agent }));
+  /** Who asks: the agent, its client and session, and since when. */
+  function who(view) {
+    const parts = [view.agent === null ? "A client outside of the safety loop" : el("span", {}, "Agent ", el("b", { strange: view.agent }))];
+    if (view.client) parts.push(el("span", {}, "client ", el("span", { strange: view.client })));
+    if (view.session) parts.push(el("span", {}, "session ", el("code", { strange: view.session })));
+    const at = view.asked_at || view.since;
+    if (at) parts.push(el("span", {}, view.since ? "blocked " : "asked ", since(at)));
+    return el("p", { class: "who" }, ...parts);
+  }
+
+  /** The buttons of a request, on its own card or on that of a block. */
+  function decisions(view) {
+    const about = short(view.action);
+    const sure = view.kind !== "block" && view.kind !== "verify";
+    const gone = VOID[view.void];
+    const { id } = view;
+    return [
+      gone || view.stopped ? null : button(sure ? "Approve" : "Approve …", "a", id, { class: view.kind === "block" ? "stern" : "primary", act: "approve", about }, () => decide(id, true, sure)),
+      gone || view.stopped ? null : button("Deny", "d", id, { act: "deny", about }, () => decide(id, false, true)),
+      el("span", { class: "gap" }),
+      view.has_code && !gone ? button("Show code", "c", id, { class: "quiet", act: "code", about, expanded: "false" }, () => toggleCode(id)) : null,
+      button("New code", "n", id, { class: "quiet", act: "renew", about }, () => renew(id)),
+    ];
+  }
+
+  const reasons = (list) => list.length ? el("ul", { class: "why", "aria-label": "Why you are asked" }, ...list.map((reason) => el("li", { strange: reason }))) : null;
+
+  /** Puts new content into a card; the focus stays on the same button. */
+  function renewed(old, content) {
+    const focused = old.contains(document.activeElement) && document.activeElement.dataset.act;
+    old.replaceChildren(...content.filter(Boolean));
+    if (focused) (old.querySelector(`[data-act="${focused}"]`) || old).focus();
+    return old;
+  }
 
   function requestCard(view, old, id) {
     const kind = KINDS[view.kind] || { chip: words(view.kind), tone: "", title: "A request" };
-    const about = short(view.action);
     const title = el("h3", { id: `title-${id}` }, kind.title);
-    const sure = view.kind !== "block" && view.kind !== "verify";
     const gone = VOID[view.void];
+    const box = decidable(view) ? el("input", { type: "checkbox", class: "pick", "data-pick": id, "aria-label": `Select: ${short(view.action)}` }) : null;
+    if (box) box.addEventListener("change", () => pick([id], box.checked));
     const content = [
       el("div", { class: "top" },
-        el("span", { class: "chip", "data-tone": kind.tone }, kind.chip),
+        el("span", { class: "kind" }, box, el("span", { class: "chip", "data-tone": kind.tone }, kind.chip)),
         gone
           ? el("span", { class: "left", "data-tone": "danger" }, gone.short)
           : el("span", { class: "left", "data-expires": view.expires_at })),
       title,
-      who(view.agent),
-      el("pre", { class: "action", strange: view.action, tabindex: view.action.length > 400 ? "0" : null, "aria-label": view.action.length > 400 ? "What is about to happen" : null, role: view.action.length > 400 ? "region" : null }),
-      view.reasons.length ? el("ul", { class: "why", "aria-label": "Why you are asked" }, ...view.reasons.map((reason) => el("li", { strange: reason }))) : null,
+      who(view),
+      hint(view.action, "What is about to happen"),
+      reasons(view.reasons),
       gone ? el("p", { class: "void" }, gone.text) : null,
       el("div", { class: "code", hidden: true }),
-      el("div", { class: "buttons" },
-        gone ? null : button(sure ? "Approve" : "Approve …", "a", id, { class: view.kind === "block" ? "stern" : "primary", act: "approve", about }, () => decide(id, true, sure)),
-        gone ? null : button("Deny", "d", id, { act: "deny", about }, () => decide(id, false, true)),
-        el("span", { class: "gap" }),
-        view.has_code && !gone ? button("Show code", "c", id, { class: "quiet", act: "code", about, expanded: "false" }, () => toggleCode(id)) : null,
-        button("New code", "n", id, { class: "quiet", act: "renew", about }, () => renew(id))),
-    ].filter(Boolean);
-    if (old) {
-      const focused = old.contains(document.activeElement) && document.activeElement.dataset.act;
-      old.replaceChildren(...content);
-      if (focused) (old.querySelector(`[data-act="${focused}"]`) || old).focus();
-      return old;
-    }
-    return el("li", { class: "card new", tabindex: "-1", "data-request": id, "aria-labelledby": title.id }, ...content);
+      el("div", { class: "buttons" }, ...decisions(view).filter(Boolean)),
+    ];
+    if (old) return renewed(old, content);
+    return el("li", { class: "card new", tabindex: "-1", "data-request": id, "aria-labelledby": title.id }, ...content.filter(Boolean));
+  }
+
+  function groupRow([name, ids]) {
+    const all = el("button", { type: "button", class: "quiet", "aria-label": `Select these ${ids.length}: ${short(name)}` }, `Select these ${ids.length}`);
+    all.addEventListener("click", () => pick(ids, ids.some((id) => !state.picked.has(id))));
+    return el("li", { class: "group" }, el("h3", { strange: name }), ids.length ? all : null);
+  }
+
+  /** Fills the list of requests as filter and groups want it. */
+  function requests() {
+    const shown = matching();
+    const groups = new Map();
+    for (const each of shown) groups.set(group(each), [...(groups.get(group(each)) || []), each]);
+    const grouped = $("request-group").value !== "";
+    const cards = new Map(requestNodes(shown.map((each) => [each.id, each])).map((node) => [node.dataset.request, node]));
+    const heads = groupNodes(grouped ? [...groups].map(([name, of]) => [name, [name, of.filter(decidable).map((each) => each.id)]]) : []);
+    fill($("request-list"), [...groups.values()].flatMap((of, place) => [...(grouped ? [heads[place]] : []), ...of.map((each) => cards.get(each.id))]));
+    for (const box of document.querySelectorAll("[data-pick]")) box.checked = state.picked.has(box.dataset.pick);
+    const all = waiting().length;
+    $("request-tools").hidden = all < 2 && !$("request-text").value && !$("request-kind").value;
+    $("requests-none").hidden = !all || shown.length > 0;
+    $("request-list").classList.toggle("many", shown.length > MANY);
+    several();
+    codes();
+    measureAll();
   }
 
   function codes() {
-    for (const card of $("request-list").children) {
+    for (const card of document.querySelectorAll("[data-request]")) {
       const id = card.dataset.request;
       const asked = request(id);
       // It was answered, and its card is about to go.
@@ -475,20 +724,28 @@
   }
 
   function blockCard(view, old) {
+    const asked = view.request;
+    const gone = asked && VOID[asked.void];
     const content = [
-      el("div", { class: "top" }, el("span", { class: "chip", "data-tone": "danger" }, "Blocked"), el("span", { class: "left" }, since(view.since))),
+      el("div", { class: "top" },
+        el("span", { class: "chip", "data-tone": "danger" }, "Blocked"),
+        gone ? el("span", { class: "left", "data-tone": "danger" }, gone.short) : asked ? el("span", { class: "left", "data-expires": asked.expires_at }) : null),
       el("h3", { strange: view.agent }),
-      el("pre", { class: "action", strange: view.action }),
-      el("p", { strange: view.reason }),
-      el("div", { class: "buttons" }, button("Unblock …", "u", view.agent, { class: "stern", act: "unblock", about: view.agent }, () => unblock(view.agent))),
+      who({ ...asked, ...view }),
+      hint(view.action, "What the agent was stopped for"),
+      asked ? reasons(asked.reasons) : el("p", { strange: view.reason }),
+      gone ? el("p", { class: "void" }, gone.text) : null,
+      el("div", { class: "code", hidden: true }),
+      el("div", { class: "buttons" },
+        button("Unblock …", "u", view.agent, { class: "stern", act: "unblock", about: view.agent }, () => unblock(view.agent)),
+        ...(asked ? decisions({ ...asked, stopped: view.stopped }) : []).filter(Boolean)),
     ];
     if (old) {
-      const focused = old.contains(document.activeElement) && document.activeElement.dataset.act;
-      old.replaceChildren(...content);
-      if (focused) (old.querySelector(`[data-act="${focused}"]`) || old).focus();
-      return old;
+      if (asked) old.dataset.request = asked.id;
+      else delete old.dataset.request;
+      return renewed(old, content);
     }
-    return el("li", { class: "card block", tabindex: "-1", "data-block": view.agent }, ...content);
+    return el("li", { class: "card block", tabindex: "-1", "data-block": view.agent, "data-request": asked && asked.id }, ...content.filter(Boolean));
   }
 
   function directive(value) {
@@ -500,25 +757,37 @@
 
   const agentRow = (view) => el("li", { class: "agent" },
     el("div", { class: "top" }, el("h3", { strange: view.agent }), el("span", { class: "chip", "data-tone": tone(view.status) }, sentence(view.status))),
+    view.client ? el("p", { class: "facts", strange: view.client }) : null,
     view.last_action === null ? null : el("p", { class: "last", strange: view.last_action, title: view.last_action }),
     directive(view.directive),
-    el("p", { class: "facts" }, el("span", {}, `${view.steps} ${view.steps === 1 ? "step" : "steps"}`), el("span", {}, "began ", since(view.started_at))));
+    el("p", { class: "facts" }, el("span", {}, `${view.steps} ${view.steps === 1 ? "step" : "steps"}`), el("span", {}, "began ", since(view.started_at))),
+    view.status === "running" && state.overview.mode === "enforcing" ? el("div", { class: "buttons" }, button("Stop …", null, `stop ${view.agent}`, { class: "stern", act: "stop", about: view.agent }, () => stop(view.agent))) : null);
+
+  /** The time of an entry, with its day unless that is today. */
+  function moment(at) {
+    const time = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+    return at.toDateString() === new Date(now()).toDateString() ? time : `${at.toLocaleDateString([], { month: "short", day: "numeric" })} ${time}`;
+  }
 
   function auditRow(entry) {
     const at = Date.parse(entry.timestamp || "");
-    const time = el("time", { datetime: entry.timestamp, title: at ? new Date(at).toLocaleString() : null }, at ? new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" }) : "");
+    const time = el("time", { datetime: entry.timestamp, title: at ? new Date(at).toLocaleString() : null }, at ? moment(new Date(at)) : "");
     const about = [entry.agent, entry.operation].filter(Boolean).join(" · ");
     const text = el("span", { class: "event" }, el("b", { strange: sentence(entry.event) }));
     if (about) text.append(" ", el("span", { strange: about }));
+    const action = entry.action;
+    if (action) text.append(" ", el("code", { strange: short(action) }));
     const why = entry.reason || entry.failure_reason;
     if (why) text.append(" ", el("span", { class: "about", strange: why }));
-    if (entry.decided_by) text.append(" ", el("span", { class: "about", strange: `(by ${entry.decided_by})` }));
+    const by = [entry.operator, entry.decided_by].filter(Boolean).join(", ");
+    if (by) text.append(" ", el("span", { class: "about", strange: `(by ${by})` }));
     return el("li", {}, el("details", {},
       el("summary", {}, time, el("span", { class: "chip", "data-tone": tone(entry.outcome), strange: sentence(entry.outcome) }), text),
       el("pre", { strange: JSON.stringify(entry, null, 2), tabindex: "0", role: "region", "aria-label": "The whole entry" })));
   }
 
   const requestNodes = cache(requestCard);
+  const groupNodes = cache((value) => groupRow(value));
   const blockNodes = cache(blockCard);
   const agentNodes = cache((view) => agentRow(view));
   const auditNodes = cache((entry) => auditRow(entry));
@@ -547,40 +816,45 @@
     const focused = document.activeElement && document.activeElement.closest("[data-request], [data-block]");
     const cards = focused ? selectable() : [];
 
-    // What stands somewhere stays there: new requests come last, wherever the server has them.
+    // What stands somewhere stays there: new requests come last, wherever the server has them. Blocks have a list
+    // of their own above it.
     const ids = new Set(overview.requests.map((each) => each.id));
     const known = new Set(state.order);
     const gone = state.order.some((id) => !ids.has(id));
     const fresh = overview.requests.filter((each) => !known.has(each.id));
     state.order = [...state.order.filter((id) => ids.has(id)), ...fresh.map((each) => each.id)];
+    for (const set of [state.picked, state.read]) for (const id of set) if (!ids.has(id)) set.delete(id);
     for (const [id, shown] of state.codes) {
       const asked = request(id);
       if (!asked || asked.expires_at !== shown.expires) hideCode(id);
     }
-    fill($("request-list"), requestNodes(state.order.map((id) => [id, request(id)])));
-    fill($("block-list"), blockNodes(overview.blocks.map((each) => [each.agent, each])));
+    const blocks = overview.blocks.map((each) => ({ ...each, request: overview.requests.find((ask) => ask.kind === "block" && ask.agent === each.agent) }));
+    fill($("block-list"), blockNodes(blocks.map((each) => [each.agent, each])));
+    $("blocks").hidden = blocks.length === 0;
+    $("bar-blocked").hidden = blocks.length === 0;
+    $("bar-blocked").textContent = `${blocks.length} blocked`;
+    requests();
     // An agent that is blocked does not run, whatever its execution says.
     const status = (view) => overview.blocks.some((each) => each.agent === view.agent) ? "blocked" : view.status;
     fill($("agent-list"), agentNodes(overview.agents.map((each) => [each.execution_id + " " + each.agent, { ...each, status: status(each) }])));
     if (before && (gone || fresh.length || before.blocks.length !== overview.blocks.length)) shield();
-    codes();
     audit();
     unreadable(overview.unreadable);
 
     if (before) tries(before, overview);
 
     $("agent-list").hidden = overview.agents.length === 0;
-    count("requests", overview.requests.length);
+    const open = waiting().length;
+    count("requests", open);
     count("blocks", overview.blocks.length);
     count("agents", overview.agents.length);
     if (overview.more_agents) $("agents-count").textContent += "+";
     strange($("adapter"), overview.adapter);
     $("mode").hidden = !overview.mode;
     strange($("mode"), sentence(overview.mode));
-    const open = overview.requests.length;
-    document.title = `${open ? `(${open}) ` : ""}Operator console – ${overview.adapter}`;
 
-    if (state.asked && !request(state.asked.subject) && !block(state.asked.subject)) {
+    const about = state.asked ? state.asked.subjects || [state.asked.subject] : [];
+    if (state.asked && !about.some((subject) => request(subject) || block(subject) || agentOf(subject))) {
       $("ask").close("no");
       tell("The request is closed: somebody answered it, a wrong code was given, or its time is up.");
     }
@@ -592,11 +866,21 @@
     }
     if (!before) {
       announce(open ? `${open} ${open === 1 ? "request waits" : "requests wait"} for you.` : "Nothing waits for you.");
-    } else if (fresh.length) {
-      announce(fresh.map((each) => `New request. ${whose(each.agent)}: ${short(each.action)}`).join(" "));
+    } else {
+      news(before, fresh);
     }
     tick();
     enable();
+  }
+
+  /** Tells what has arrived. */
+  function news(before, fresh) {
+    const old = new Set(before.blocks.map((each) => each.agent));
+    const blocks = state.overview.blocks.filter((each) => !old.has(each.agent)).map((each) => `${whose(each.agent)} is blocked: ${short(each.action)}`);
+    const asked = fresh.filter((each) => !ofBlock(each)).map((each) => `${whose(each.agent)}: ${short(each.action)}`);
+    if (blocks.length) tell(blocks.join(" "));
+    else if (asked.length) announce(asked.map((each) => `New request. ${each}`).join(" "));
+    if (blocks.length || asked.length) call([...blocks, ...asked].slice(0, 3).join("\n"), blocks.length > 0);
   }
 
   /** Tells what became of requests whose code was guessed: those of steps are gone, those of blocks void. */
@@ -657,7 +941,7 @@
 
   // --- Keys ------------------------------------------------------------------------------------
 
-  const selectable = () => [...$("request-list").children, ...$("block-list").children];
+  const selectable = () => [...document.querySelectorAll("main [data-request], main [data-block]")];
 
   function move(by) {
     const cards = selectable();
@@ -679,12 +963,14 @@
       k: () => move(-1),
       "/": () => $("audit-text").focus(),
       "?": () => $("help").showModal(),
+      f: () => $("request-text").focus(),
+      ...(id && card.querySelector("[data-pick]") ? { x: () => pick([id], !state.picked.has(id)) } : {}),
       ...(id ? { a: () => decide(id, true, false), d: () => decide(id, false, false), c: () => toggleCode(id), n: () => renew(id) } : {}),
       ...(agent ? { u: () => unblock(agent) } : {}),
     };
     if (!Object.hasOwn(keys, event.key)) return;
     event.preventDefault();
-    if (state.failing && !"jk/?".includes(event.key)) return;
+    if (state.failing && !"jkf/?".includes(event.key)) return;
     keys[event.key]();
   }
 
@@ -702,6 +988,25 @@
     else localStorage.setItem(KEYS_OFF, "1");
     showKeys();
   });
+  $("alerts-open").addEventListener("click", () => { showAlerts(); $("alerts").showModal(); });
+  $("notify-on").addEventListener("change", setNotify);
+  $("sound-on").addEventListener("change", () => {
+    if ($("sound-on").checked) localStorage.setItem(SOUND, "1");
+    else localStorage.removeItem(SOUND);
+    if ($("sound-on").checked) sound(false);
+  });
+  for (const name of ["request-text", "request-kind", "request-group"]) $(name).addEventListener("input", requests);
+  $("request-text").addEventListener("keydown", (event) => { if (event.key === "Escape") $("request-text").blur(); });
+  $("several-all").addEventListener("change", () => pick(matching().filter(decidable).map((each) => each.id), $("several-all").checked));
+  $("several-approve").addEventListener("click", (event) => { if (!shielded(event)) decideSeveral(true); });
+  $("several-deny").addEventListener("click", (event) => { if (!shielded(event)) decideSeveral(false); });
+  document.querySelector("#ask .more").addEventListener("click", (event) => scrollOn(event.currentTarget));
+  document.addEventListener("scroll", (event) => {
+    if (!(event.target instanceof Element) || !event.target.matches(".action")) return;
+    measure(event.target);
+    enable();
+  }, true);
+  addEventListener("resize", measureAll);
   $("audit-text").addEventListener("input", audit);
   $("audit-outcome").addEventListener("change", audit);
   $("audit-text").addEventListener("keydown", (event) => { if (event.key === "Escape") $("audit-text").blur(); });

@@ -14,6 +14,7 @@ use mcp_aql_core::file_access::{
 use serde::{Deserialize, Serialize};
 
 use super::login_link::{Key, ON_DEMAND_TTL};
+use crate::human_channel::OperatorName;
 
 /// The file names: one file for each console, by port. Several processes may share a state directory.
 const PREFIX: &str = "console-";
@@ -91,7 +92,7 @@ impl Drop for ConsoleFile {
 }
 
 /// Returns links to the consoles that run with this state directory, newest first.
-pub(super) fn links(folder: &Path) -> io::Result<Vec<ConsoleLink>> {
+pub(super) fn links(folder: &Path, operator: &OperatorName) -> io::Result<Vec<ConsoleLink>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
@@ -102,7 +103,7 @@ pub(super) fn links(folder: &Path) -> io::Result<Vec<ConsoleLink>> {
         let name = entry.file_name();
         let ours =
             name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
-        if ours && let Some(link) = link(&entry.path())? {
+        if ours && let Some(link) = link(&entry.path(), operator)? {
             links.push(link);
         }
     }
@@ -111,7 +112,7 @@ pub(super) fn links(folder: &Path) -> io::Result<Vec<ConsoleLink>> {
 }
 
 /// Returns a link to the console of this file. Removes the file if its process has ended.
-fn link(path: &Path) -> io::Result<Option<ConsoleLink>> {
+fn link(path: &Path, operator: &OperatorName) -> io::Result<Option<ConsoleLink>> {
     let is_private = match is_private(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         is_private => is_private?,
@@ -137,6 +138,7 @@ fn link(path: &Path) -> io::Result<Option<ConsoleLink>> {
     }
     let key = Key::from_text(&content.secret)
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "its secret is damaged"))?;
-    let url = key.link(content.port, Utc::now(), ON_DEMAND_TTL).map_err(io::Error::other)?;
+    let url = key.link(content.port, Utc::now(), ON_DEMAND_TTL, operator);
+    let url = url.map_err(io::Error::other)?;
     Ok(Some(ConsoleLink { url, process: content.process, started_at: content.started_at }))
 }

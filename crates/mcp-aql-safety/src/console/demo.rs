@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::human_channel::{
-    AgentView, BlockView, Code, Operator, OperatorBackend, Overview, RequestKind, RequestView,
-    VoidReason,
+    AgentView, BlockView, Code, Decider, Operator, OperatorBackend, Overview, RequestKind,
+    RequestView, VoidReason,
 };
 
 /// The state of the demo. Decisions change it.
@@ -43,8 +43,9 @@ impl DemoBackend {
         Ok(lock(&self.state))
     }
 
-    fn log(state: &mut Overview, event: &str, outcome: &str, agent: Option<&str>, by: &str) {
-        let entry = entry(Utc::now(), event, outcome, agent, "An operator decided.", Some(by));
+    fn log(state: &mut Overview, event: &str, outcome: &str, agent: Option<&str>, by: &Decider) {
+        let by = Some(by.name().unwrap_or_default());
+        let entry = entry(Utc::now(), event, outcome, agent, "An operator decided.", by);
         state.audit.insert(0, entry);
     }
 }
@@ -54,7 +55,7 @@ impl OperatorBackend for DemoBackend {
         Box::pin(async { self.lock().map(|state| state.clone()) })
     }
 
-    fn code<'a>(&'a self, id: &'a str, _: Option<&'a str>) -> BoxFuture<'a, Option<Code>> {
+    fn code<'a>(&'a self, id: &'a str, _: Option<&'a Decider>) -> BoxFuture<'a, Option<Code>> {
         Box::pin(async move {
             let state = self.lock().ok()?;
             let request = state.requests.iter().find(|request| request.id == id)?;
@@ -66,7 +67,7 @@ impl OperatorBackend for DemoBackend {
         &'a self,
         id: &'a str,
         approve: bool,
-        by: &'a str,
+        by: Decider,
     ) -> BoxFuture<'a, Result<(), OperationError>> {
         Box::pin(async move {
             let mut state = self.lock()?;
@@ -77,7 +78,27 @@ impl OperatorBackend for DemoBackend {
                 state.blocks.retain(|block| Some(&block.agent) != request.agent.as_ref());
             }
             let outcome = if approve { "approved" } else { "denied" };
-            Self::log(&mut state, "REQUEST_DECIDED", outcome, request.agent.as_deref(), by);
+            Self::log(&mut state, "REQUEST_DECIDED", outcome, request.agent.as_deref(), &by);
+            Ok(())
+        })
+    }
+
+    fn stop<'a>(
+        &'a self,
+        agent: &'a str,
+        by: Decider,
+    ) -> BoxFuture<'a, Result<(), OperationError>> {
+        Box::pin(async move {
+            let mut state = self.lock()?;
+            let running = state.agents.iter().find(|view| view.agent == agent).cloned();
+            let running =
+                running.ok_or_else(|| OperationError::not_found("running agent", agent))?;
+            state.blocks.push(BlockView {
+                stopped: true,
+                reason: "An operator has stopped the agent".to_owned(),
+                ..block(agent, running.last_action.as_deref().unwrap_or_default(), Utc::now())
+            });
+            Self::log(&mut state, "AGENT_BLOCKED", "denied", Some(agent), &by);
             Ok(())
         })
     }
@@ -85,7 +106,7 @@ impl OperatorBackend for DemoBackend {
     fn unblock<'a>(
         &'a self,
         agent: &'a str,
-        by: &'a str,
+        by: Decider,
     ) -> BoxFuture<'a, Result<(), OperationError>> {
         Box::pin(async move {
             let mut state = self.lock()?;
@@ -97,7 +118,7 @@ impl OperatorBackend for DemoBackend {
             state.requests.retain(|request| {
                 request.kind != RequestKind::Block || request.agent.as_deref() != Some(agent)
             });
-            Self::log(&mut state, "AGENT_UNBLOCKED", "approved", Some(agent), by);
+            Self::log(&mut state, "AGENT_UNBLOCKED", "approved", Some(agent), &by);
             Ok(())
         })
     }
@@ -105,7 +126,7 @@ impl OperatorBackend for DemoBackend {
     fn renew_code<'a>(
         &'a self,
         id: &'a str,
-        by: &'a str,
+        by: Decider,
     ) -> BoxFuture<'a, Result<(), OperationError>> {
         Box::pin(async move {
             let mut state = self.lock()?;
@@ -115,7 +136,7 @@ impl OperatorBackend for DemoBackend {
             request.void = None;
             request.expires_at = Utc::now() + TimeDelta::minutes(5);
             let agent = request.agent.clone();
-            Self::log(&mut state, "CHALLENGE_ISSUED", "issued", agent.as_deref(), by);
+            Self::log(&mut state, "CHALLENGE_ISSUED", "issued", agent.as_deref(), &by);
             Ok(())
         })
     }
@@ -137,9 +158,23 @@ fn entry(
         entry["agent"] = agent.into();
     }
     if let Some(by) = by {
-        entry["decided_by"] = by.into();
+        entry["decided_by"] = "console".into();
+        entry["operator"] = by.into();
     }
     entry
+}
+
+fn block(agent: &str, action: &str, since: DateTime<Utc>) -> BlockView {
+    BlockView {
+        agent: agent.to_owned(),
+        action: action.to_owned(),
+        reason: "The action matches a denied pattern.".to_owned(),
+        since,
+        session: Some("s-1f0c9a7be2d84c11".to_owned()),
+        client: Some("cursor 1.7.2".to_owned()),
+        stopped: false,
+        challenge_id: None,
+    }
 }
 
 fn state(now: DateTime<Utc>) -> Overview {
@@ -149,6 +184,8 @@ fn state(now: DateTime<Utc>) -> Overview {
         execution_id: format!("ex-{}", name.len()),
         status: status.to_owned(),
         steps,
+        session: Some("s-1f0c9a7be2d84c11".to_owned()),
+        client: Some("cursor 1.7.2".to_owned()),
         last_action: Some(action.to_owned()),
         directive: Some(directive),
         started_at: ago(minutes),
@@ -160,6 +197,9 @@ fn state(now: DateTime<Utc>) -> Overview {
             agent: Some(agent.to_owned()),
             action: action.to_owned(),
             reasons: reasons.iter().map(|reason| (*reason).to_owned()).collect(),
+            session: Some("s-1f0c9a7be2d84c11".to_owned()),
+            client: Some("cursor 1.7.2".to_owned()),
+            asked_at: Some(ago(3)),
             expires_at: now + TimeDelta::seconds(seconds),
             has_code: seconds > 0,
             void: None,
@@ -238,13 +278,10 @@ fn state(now: DateTime<Utc>) -> Overview {
                 )
             },
         ],
-        blocks: vec![BlockView {
-            agent: "cleanup-7".to_owned(),
-            action: "rm -rf /srv/backups".to_owned(),
-            reason: "The action matches the denied pattern 'rm -rf*'.".to_owned(),
-            since: ago(2),
-            challenge_id: Some("rq-block".to_owned()),
-        }],
+        blocks: vec![
+            block("cleanup-7", "rm -rf /srv/backups", ago(2)),
+            block("intern", "drop_table customers", ago(4)),
+        ],
         more_agents: false,
         unreadable: Vec::new(),
         audit: vec![
@@ -271,7 +308,7 @@ fn state(now: DateTime<Utc>) -> Overview {
                 "confirmed",
                 Some("release-bot"),
                 "Single use.",
-                Some("console"),
+                Some("ada"),
             ),
             entry(ago(6), "STEP_EVALUATED", "allowed", Some(HOSTILE), HOSTILE, None),
             entry(
@@ -292,7 +329,8 @@ fn state(now: DateTime<Utc>) -> Overview {
 async fn serves_until_it_is_left() {
     let stays = std::env::var_os("CONSOLE_DEMO").is_some();
     let folder = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("console"));
-    let options = ConsoleOptions::new().print_login_link(stays).state_dir(&folder);
+    let options =
+        ConsoleOptions::new().print_login_link(stays).state_dir(&folder).operator_name("ada");
     let demo = DemoBackend::new(Utc::now());
     let console = Console::start(demo.operator(), options).await.unwrap();
     let links = Console::login_links(&folder).unwrap();

@@ -1,4 +1,5 @@
-//! One-time login links: signed with the console's key, valid for a short time and for one use.
+//! One-time login links: signed with the console's key, valid for a short time and for one use. A link contains the name
+//! of the operator who signs in with it.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -10,6 +11,8 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
 use mcp_aql_core::sync::lock;
+
+use crate::human_channel::OperatorName;
 
 /// The validity of a link that was requested, which is used soon.
 pub(super) const ON_DEMAND_TTL: TimeDelta = TimeDelta::minutes(2);
@@ -43,25 +46,25 @@ impl Key {
         port: u16,
         now: DateTime<Utc>,
         lifetime: TimeDelta,
+        operator: &OperatorName,
     ) -> Result<String, getrandom::Error> {
         let nonce: [u8; NONCE] = random()?;
         let expires = (now + lifetime).timestamp_millis().to_be_bytes();
-        let mut once = [nonce.as_slice(), &expires].concat();
+        let mut once = [nonce.as_slice(), &expires, operator.as_str().as_bytes()].concat();
         let signature = self.over(&once).finalize().into_bytes();
         once.extend_from_slice(&signature);
         Ok(format!("http://127.0.0.1:{port}/login?once={}", URL_SAFE_NO_PAD.encode(once)))
     }
 
-    /// Returns the link's nonce and expiry, if it was signed with this key.
-    fn read(&self, once: &str) -> Option<([u8; NONCE], i64)> {
+    /// Returns the link's nonce, expiry and operator, if it was signed with this key.
+    fn read(&self, once: &str) -> Option<([u8; NONCE], i64, OperatorName)> {
         let bytes = URL_SAFE_NO_PAD.decode(once).ok()?;
-        if bytes.len() != NONCE + TIME + MAC {
-            return None;
-        }
-        let (signed, signature) = bytes.split_at_checked(NONCE + TIME)?;
+        let (signed, signature) = bytes.split_at_checked(bytes.len().checked_sub(MAC)?)?;
         self.over(signed).verify_slice(signature).ok()?;
-        let (nonce, expires) = signed.split_at_checked(NONCE)?;
-        Some((nonce.try_into().ok()?, i64::from_be_bytes(expires.try_into().ok()?)))
+        let (nonce, rest) = signed.split_at_checked(NONCE)?;
+        let (expires, operator) = rest.split_at_checked(TIME)?;
+        let operator = OperatorName::new(std::str::from_utf8(operator).ok()?).ok()?;
+        Some((nonce.try_into().ok()?, i64::from_be_bytes(expires.try_into().ok()?), operator))
     }
 
     fn over(&self, message: &[u8]) -> Hmac<Sha256> {
@@ -79,15 +82,13 @@ impl Key {
 pub(super) struct Links(Mutex<HashMap<[u8; NONCE], i64>>);
 
 impl Links {
-    /// Uses a link. Returns `false` if it is invalid, has expired, or was used before.
-    pub(super) fn redeem(&self, key: &Key, once: &str, now: DateTime<Utc>) -> bool {
+    /// Uses a link and returns its operator. Returns `None` if it is invalid, has expired, or was used before.
+    pub(super) fn redeem(&self, key: &Key, once: &str, now: DateTime<Utc>) -> Option<OperatorName> {
         let now = now.timestamp_millis();
-        let Some((nonce, expires)) = key.read(once).filter(|(_, expires)| now < *expires) else {
-            return false;
-        };
+        let (nonce, expires, operator) = key.read(once).filter(|(_, expires, _)| now < *expires)?;
         let mut used = lock(&self.0);
         used.retain(|_, expires| now < *expires);
-        used.insert(nonce, expires).is_none()
+        used.insert(nonce, expires).is_none().then_some(operator)
     }
 }
 
@@ -101,6 +102,10 @@ pub(super) fn random<const N: usize>() -> Result<[u8; N], getrandom::Error> {
 mod tests {
     use super::*;
 
+    fn ada() -> OperatorName {
+        OperatorName::new("Ada Ł").unwrap()
+    }
+
     fn once(link: &str) -> &str {
         link.strip_prefix("http://127.0.0.1:7000/login?once=").unwrap()
     }
@@ -109,41 +114,38 @@ mod tests {
     fn a_link_is_good_once_and_for_its_time() {
         let now = "2031-05-06T07:00:00Z".parse().unwrap();
         let (key, links) = (Key::random().unwrap(), Links::default());
-        let link = || key.link(7000, now, ON_DEMAND_TTL).unwrap();
+        let link = || key.link(7000, now, ON_DEMAND_TTL, &ada()).unwrap();
         let (first, second) = (link(), link());
         assert_ne!(first, second);
-        assert!(links.redeem(&key, once(&first), now));
-        assert!(!links.redeem(&key, once(&first), now), "used");
-        assert!(!links.redeem(&key, once(&second), now + ON_DEMAND_TTL), "expired");
-        assert!(links.redeem(
-            &key,
-            once(&second),
-            now + ON_DEMAND_TTL - TimeDelta::milliseconds(1)
-        ));
+        assert_eq!(links.redeem(&key, once(&first), now), Some(ada()));
+        assert!(links.redeem(&key, once(&first), now).is_none(), "used");
+        assert!(links.redeem(&key, once(&second), now + ON_DEMAND_TTL).is_none(), "expired");
+        let last = now + ON_DEMAND_TTL - TimeDelta::milliseconds(1);
+        assert!(links.redeem(&key, once(&second), last).is_some());
         let third = link();
-        assert!(links.redeem(&key, once(&third), now + TimeDelta::minutes(1)));
-        assert!(!links.redeem(&key, once(&third), now), "used, and the clock went back");
+        assert!(links.redeem(&key, once(&third), now + TimeDelta::minutes(1)).is_some());
+        assert!(links.redeem(&key, once(&third), now).is_none(), "used, and the clock went back");
     }
 
     #[test]
     fn a_link_that_was_changed_or_signed_elsewhere_is_none() {
         let now = Utc::now();
         let (key, links) = (Key::random().unwrap(), Links::default());
-        let link = key.link(7000, now, ON_DEMAND_TTL).unwrap();
+        let link = key.link(7000, now, ON_DEMAND_TTL, &ada()).unwrap();
         let good = once(&link);
         let other = Key::random().unwrap();
-        assert!(!links.redeem(&other, good, now));
+        assert!(links.redeem(&other, good, now).is_none());
         let bytes = URL_SAFE_NO_PAD.decode(good).unwrap();
         for place in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[place] ^= 1;
-            assert!(!links.redeem(&key, &URL_SAFE_NO_PAD.encode(changed), now), "{place}");
+            assert!(links.redeem(&key, &URL_SAFE_NO_PAD.encode(changed), now).is_none(), "{place}");
         }
         let cut: String = good.chars().skip(4).collect();
         for text in ["", "x", &cut, &format!("{good}AAAA"), "ä"] {
-            assert!(!links.redeem(&key, text, now), "{text}");
+            assert!(links.redeem(&key, text, now).is_none(), "{text}");
         }
-        assert!(links.redeem(&Key::from_text(&key.to_text()).unwrap(), good, now));
+        assert!(links.redeem(&Key::from_text(&key.to_text()).unwrap(), good, now).is_some());
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod login_link;
 mod request_guard;
 mod response;
 mod routes;
+mod session_file;
 mod sessions;
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::Utc;
+use chrono::{TimeDelta, Utc};
 use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::main_error::{Error, Result};
 use tokio::net::TcpListener;
@@ -26,10 +27,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use self::console_file::ConsoleFile;
 pub use self::console_file::ConsoleLink;
 use self::login_link::{Key, Links, ON_DEMAND_TTL, STARTUP_TTL};
+use self::session_file::SessionFile;
 use self::sessions::Sessions;
 use crate::human_channel::{
     CONSOLE_NAME, ChannelError, ConsoleCount, ConsoleOptions, HumanChannel, HumanRequest, Operator,
-    ReachableConsole, terminal,
+    OperatorName, ReachableConsole, terminal,
 };
 use crate::safety_loop::{ApprovalQueue, SafetyCore};
 
@@ -71,13 +73,22 @@ struct Shared {
     links: Links,
     sessions: Sessions,
     login_command: Option<String>,
+    /// The name in links that this process creates.
+    name: OperatorName,
+}
+
+impl Shared {
+    fn link(&self, lifetime: TimeDelta) -> io::Result<String> {
+        let link = self.key.link(self.port, Utc::now(), lifetime, &self.name);
+        link.map_err(io::Error::other)
+    }
 }
 
 impl Console {
     /// Starts a console for this operator.
     ///
     /// # Errors
-    /// [`Error::Io`] if the port is in use, or the state directory is not writable.
+    /// [`Error::Io`] if the port is in use, the state directory is not writable, or an option is not valid.
     pub async fn start(operator: Operator, options: ConsoleOptions) -> Result<Self> {
         let mut console = Self::listening(operator, &options).await?;
         if options.print_login_link {
@@ -94,6 +105,11 @@ impl Console {
     }
 
     async fn listening(operator: Operator, options: &ConsoleOptions) -> Result<Self> {
+        let name = options.name()?;
+        if options.stay_signed_in && (options.state_dir.is_none() || options.port == 0) {
+            let problem = "`stay_signed_in` of the operator console needs a `state_dir` and a `port`: a browser stays signed in to one port";
+            return Err(Error::Io(io::Error::new(io::ErrorKind::InvalidInput, problem)));
+        }
         let listener = listen(options.port).await?;
         let address = listener.local_addr()?;
         let key = Key::random().map_err(io::Error::other)?;
@@ -105,13 +121,16 @@ impl Console {
                 })?)
             }
         };
+        let kept = options.state_dir.as_ref().filter(|_| options.stay_signed_in);
+        let sessions = kept.map(|folder| SessionFile::new(folder, address.port()));
         let shared = Arc::new(Shared {
             operator,
             port: address.port(),
             key,
             links: Links::default(),
-            sessions: Sessions::new(options.session_timeout),
+            sessions: Sessions::new(options.session_timeout, sessions),
             login_command: options.login_command.clone(),
+            name,
         });
         let stopped = CancellationToken::new();
         let router = routes::router(Arc::clone(&shared));
@@ -127,18 +146,18 @@ impl Console {
         self.address
     }
 
-    /// Creates a one-time login link, valid for two minutes. Show it to people only.
+    /// Creates a one-time login link, valid for two minutes, for the [operator](ConsoleOptions::operator_name) of the
+    /// options. Show it to people only.
     ///
     /// # Errors
     /// [`Error::Io`] if the system's random number generator fails.
     pub fn link(&self) -> Result<String> {
-        let link = self.shared.key.link(self.address.port(), Utc::now(), ON_DEMAND_TTL);
-        Ok(link.map_err(io::Error::other)?)
+        Ok(self.shared.link(ON_DEMAND_TTL)?)
     }
 
     /// Returns one-time login links to the consoles that run with this
     /// [state directory](ConsoleOptions::state_dir), newest first. Used by commands of the operator. Removes the
-    /// files of consoles that have ended.
+    /// files of consoles that have ended. The links are for the user account of this process.
     ///
     /// # Errors
     /// The directory, or a file in it, cannot be read. A missing directory has no consoles.
@@ -153,13 +172,26 @@ impl Console {
     /// # Ok(()) }
     /// ```
     pub fn login_links(state_dir: impl AsRef<Path>) -> io::Result<Vec<ConsoleLink>> {
-        console_file::links(state_dir.as_ref())
+        console_file::links(state_dir.as_ref(), &OperatorName::of_account())
+    }
+
+    /// Returns the links of [`login_links`](Self::login_links) for an operator with this name. The audit log records it
+    /// as `operator` with each decision after signing in. Whoever can read the state directory can choose any name: it
+    /// is a statement for the log, not a proof of identity.
+    ///
+    /// # Errors
+    /// The same as `login_links`; [`InvalidInput`](io::ErrorKind::InvalidInput) if the name does not have 1 to 64
+    /// visible characters.
+    pub fn login_links_for(
+        state_dir: impl AsRef<Path>,
+        operator: &str,
+    ) -> io::Result<Vec<ConsoleLink>> {
+        console_file::links(state_dir.as_ref(), &OperatorName::new(operator)?)
     }
 
     /// Prints a link on the terminal. Returns whether there is one.
     async fn announce(&self, options: &ConsoleOptions) -> Result<bool> {
-        let link = self.shared.key.link(self.address.port(), Utc::now(), STARTUP_TTL);
-        let link = link.map_err(io::Error::other)?;
+        let link = self.shared.link(STARTUP_TTL)?;
         let text = format!("\nOperator console, for one use within ten minutes:\n  {link}\n");
         let printed = terminal::print(text).await;
         if let Err(error) = &printed {

@@ -17,6 +17,7 @@ use axum::response::Response;
 use super::Shared;
 use super::response::{ICON, LOGIN, STYLE, refusal, signed_out};
 use super::sessions::SessionCheck;
+use crate::human_channel::OperatorName;
 
 /// The header with the token of a session.
 pub(super) const TOKEN: &str = "x-console-token";
@@ -40,11 +41,16 @@ const HEADERS: [(HeaderName, &str); 8] = [
 
 pub(super) async fn pass(
     State(shared): State<Arc<Shared>>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     let mut response = match admit(&shared, &request) {
-        Ok(()) => next.run(request).await,
+        Ok(operator) => {
+            if let Some(operator) = operator {
+                request.extensions_mut().insert(operator);
+            }
+            next.run(request).await
+        }
         Err(refused) => refused.response(&shared, request.uri().path()),
     };
     for (name, value) in HEADERS {
@@ -85,7 +91,8 @@ impl RejectedRequest {
     }
 }
 
-fn admit(shared: &Shared, request: &Request) -> Result<(), RejectedRequest> {
+/// Returns the operator who sent the request, if it needs one.
+fn admit(shared: &Shared, request: &Request) -> Result<Option<OperatorName>, RejectedRequest> {
     let headers = request.headers();
     let host = own_host(shared.port, request).ok_or(RejectedRequest::Host)?;
     let posts = match *request.method() {
@@ -103,14 +110,15 @@ fn admit(shared: &Shared, request: &Request) -> Result<(), RejectedRequest> {
         return Err(RejectedRequest::Body);
     }
     if !posts && [LOGIN, STYLE, ICON].contains(&path) {
-        return Ok(());
+        return Ok(None);
     }
     let token = headers.get(TOKEN).and_then(|value| value.to_str().ok());
     let cookie = cookie(shared.port, headers).ok_or(RejectedRequest::Nobody)?;
     match shared.sessions.look_up(cookie, token, Instant::now()) {
         SessionCheck::Invalid => Err(RejectedRequest::Nobody),
         SessionCheck::CookieOnly if api || posts => Err(RejectedRequest::Token),
-        SessionCheck::CookieOnly | SessionCheck::Valid => Ok(()),
+        SessionCheck::CookieOnly => Ok(None),
+        SessionCheck::Valid(operator) => Ok(Some(operator)),
     }
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::Router;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::header::{
     CONTENT_TYPE, ETAG, HeaderMap, IF_NONE_MATCH, LOCATION, RETRY_AFTER, SET_COOKIE,
@@ -12,6 +11,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::Utc;
@@ -23,9 +23,11 @@ use sha2::{Digest as _, Sha256};
 use super::response::{HTML, ICON, JSON, LOGIN, STYLE, answer, refusal, signed_out};
 use super::sessions::Attempt;
 use super::{Shared, request_guard};
-use crate::human_channel::CONSOLE_NAME;
+use crate::human_channel::{CONSOLE_NAME, Decider, OperatorName};
 
 type Console = State<Arc<Shared>>;
+/// The operator who sent a request, from [`request_guard`].
+type By = Extension<OperatorName>;
 
 pub(super) fn router(shared: Arc<Shared>) -> Router {
     let file = |kind: &'static str, text: &'static str| {
@@ -40,7 +42,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .route("/api/logout", post(logout))
         .route("/api/overview", get(overview))
         .route("/api/requests/{id}/{verb}", post(decide))
-        .route("/api/agents/{agent}/unblock", post(unblock))
+        .route("/api/agents/{agent}/{verb}", post(control))
         .fallback(|| std::future::ready(refusal(StatusCode::NOT_FOUND, "There is nothing here.")))
         .layer(from_fn_with_state(Arc::clone(&shared), request_guard::pass))
         .with_state(shared)
@@ -50,10 +52,11 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
 /// guesses links must not be able to lock people out.
 async fn login(State(shared): Console, RawQuery(query): RawQuery) -> Response {
     let once = query.as_deref().and_then(|query| query.strip_prefix("once="));
-    if !once.is_some_and(|once| shared.links.redeem(&shared.key, once, Utc::now())) {
+    let Some(operator) = once.and_then(|once| shared.links.redeem(&shared.key, once, Utc::now()))
+    else {
         return failed_login(&shared).await;
-    }
-    let credentials = match shared.sessions.open(Instant::now()) {
+    };
+    let credentials = match shared.sessions.open(operator.clone(), Instant::now()) {
         Ok(credentials) => credentials,
         Err(error) => {
             tracing::error!(%error, "the system's random number generator failed");
@@ -63,8 +66,9 @@ async fn login(State(shared): Console, RawQuery(query): RawQuery) -> Response {
             );
         }
     };
-    tracing::info!("an operator signed in to the console");
-    shared.operator.0.record("OPERATOR_SIGNED_IN", "allowed", None).await;
+    tracing::info!(operator = operator.as_str(), "an operator signed in to the console");
+    let about = (None, Some(operator.as_str()));
+    shared.operator.0.record("OPERATOR_SIGNED_IN", "allowed", about).await;
     let name = request_guard::cookie_name(shared.port);
     let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict", credentials.cookie);
     // The fragment stays in the browser: neither logs nor other servers see it.
@@ -80,7 +84,7 @@ async fn failed_login(shared: &Shared) -> Response {
         Attempt::Rejected => None,
     };
     if reason.is_some() {
-        shared.operator.0.record("OPERATOR_SIGN_IN_FAILED", "failed", reason).await;
+        shared.operator.0.record("OPERATOR_SIGN_IN_FAILED", "failed", (reason, None)).await;
     }
     if attempt != Attempt::Counted {
         let text = "Too many links that are no good.";
@@ -93,10 +97,11 @@ async fn failed_login(shared: &Shared) -> Response {
     signed_out(shared, LOGIN, StatusCode::UNAUTHORIZED, text)
 }
 
-async fn logout(State(shared): Console, headers: HeaderMap) -> Response {
+async fn logout(State(shared): Console, Extension(operator): By, headers: HeaderMap) -> Response {
     if let Some(cookie) = request_guard::cookie(shared.port, &headers) {
         shared.sessions.close(cookie);
-        shared.operator.0.record("OPERATOR_SIGNED_OUT", "allowed", None).await;
+        let about = (None, Some(operator.as_str()));
+        shared.operator.0.record("OPERATOR_SIGNED_OUT", "allowed", about).await;
     }
     let name = request_guard::cookie_name(shared.port);
     let gone = format!("{name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
@@ -119,14 +124,18 @@ async fn overview(State(shared): Console, headers: HeaderMap) -> Response {
     ([(ETAG, tag), (CONTENT_TYPE, JSON.to_owned())], text).into_response()
 }
 
-async fn decide(State(shared): Console, Path((id, verb)): Path<(String, String)>) -> Response {
-    let operator = &shared.operator;
+async fn decide(
+    State(shared): Console,
+    Extension(by): By,
+    Path((id, verb)): Path<(String, String)>,
+) -> Response {
+    let (operator, by) = (&shared.operator, decider(&by));
     let done = match &*verb {
-        "approve" => operator.approve(&id, CONSOLE_NAME).await,
-        "deny" => operator.deny(&id, CONSOLE_NAME).await,
-        "renew" => operator.renew_code(&id, CONSOLE_NAME).await,
+        "approve" => operator.approve(&id, by).await,
+        "deny" => operator.deny(&id, by).await,
+        "renew" => operator.renew_code(&id, by).await,
         "code" => {
-            return match operator.0.code(&id, Some(CONSOLE_NAME)).await {
+            return match operator.0.code(&id, Some(&by)).await {
                 Some(code) => answer(StatusCode::OK, &json!({ "code": code.reveal() })),
                 None => refusal(StatusCode::NOT_FOUND, "This process does not have the code."),
             };
@@ -136,8 +145,22 @@ async fn decide(State(shared): Console, Path((id, verb)): Path<(String, String)>
     outcome(done)
 }
 
-async fn unblock(State(shared): Console, Path(agent): Path<String>) -> Response {
-    outcome(shared.operator.unblock(&agent, CONSOLE_NAME).await)
+async fn control(
+    State(shared): Console,
+    Extension(by): By,
+    Path((agent, verb)): Path<(String, String)>,
+) -> Response {
+    let (operator, by) = (&shared.operator, decider(&by));
+    outcome(match &*verb {
+        "stop" => operator.stop(&agent, by).await,
+        "unblock" => operator.unblock(&agent, by).await,
+        _ => return refusal(StatusCode::NOT_FOUND, "There is nothing here."),
+    })
+}
+
+/// Returns who decides, for the audit log.
+fn decider(operator: &OperatorName) -> Decider {
+    Decider::from(CONSOLE_NAME).operator(operator.as_str())
 }
 
 fn outcome(done: Result<(), OperationError>) -> Response {

@@ -7,10 +7,13 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::{DateTime, Utc};
 use mcp_aql_core::sync::lock;
 use sha2::{Digest as _, Sha256};
 
 use super::login_link::random;
+use super::session_file::{SessionFile, StoredSession};
+use crate::human_channel::OperatorName;
 
 /// The maximum number of signed-in browsers. The one that was idle the longest is signed out for a new one.
 const MAX_SESSIONS: usize = 16;
@@ -18,6 +21,9 @@ const MAX_SESSIONS: usize = 16;
 /// The maximum number of recorded failed attempts to sign in, and their window.
 const MAX_FAILED_ATTEMPTS: usize = 10;
 const WINDOW: Duration = Duration::from_secs(60);
+
+/// The interval at which the last use of a session is stored.
+const STORE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The credentials of a signed-in browser. Both are required: browsers send a cookie to every port of its
 /// host, and so to other servers on this machine. Only pages of this port can read the token.
@@ -30,12 +36,16 @@ pub(super) struct Credentials {
 struct Session {
     cookie: [u8; 32],
     token: [u8; 32],
+    operator: OperatorName,
     used: Instant,
 }
 
 pub(super) struct Sessions {
     timeout: Duration,
     open: Mutex<Vec<Session>>,
+    /// Where the sessions are stored, if they outlive the process, and when they were.
+    file: Option<SessionFile>,
+    stored: Mutex<Option<Instant>>,
     failures: Mutex<Failures>,
 }
 
@@ -57,20 +67,50 @@ pub(super) enum Attempt {
 }
 
 /// The result of checking a request's credentials.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SessionCheck {
     Invalid,
     /// The cookie is valid; the token is missing or wrong.
     CookieOnly,
-    Valid,
+    /// Both are valid. The operator has signed in with this name.
+    Valid(OperatorName),
 }
 
 impl Sessions {
-    pub(super) fn new(timeout: Duration) -> Self {
-        Self { timeout, open: Mutex::default(), failures: Mutex::default() }
+    /// Creates sessions with this time limit, with those that the file has.
+    pub(super) fn new(timeout: Duration, file: Option<SessionFile>) -> Self {
+        let now = (Instant::now(), Utc::now());
+        let stored = file.iter().flat_map(SessionFile::read);
+        let open: Vec<_> = stored.filter_map(|stored| restored(stored, timeout, now)).collect();
+        let (open, stored, failures) = (Mutex::new(open), Mutex::default(), Mutex::default());
+        Self { timeout, open, file, stored, failures }
     }
 
-    pub(super) fn open(&self, now: Instant) -> Result<Credentials, getrandom::Error> {
+    /// Stores the sessions.
+    fn store(&self, open: &[Session], now: Instant) {
+        let Some(file) = &self.file else { return };
+        *lock(&self.stored) = Some(now);
+        let time = Utc::now();
+        let sessions = open.iter().map(|session| StoredSession {
+            cookie: session.cookie,
+            token: session.token,
+            operator: session.operator.as_str().to_owned(),
+            used_at: time - now.saturating_duration_since(session.used),
+        });
+        file.write(&sessions.collect::<Vec<_>>());
+    }
+
+    /// Returns whether the last use of the sessions should be stored again.
+    fn is_outdated(&self, now: Instant) -> bool {
+        let stored = *lock(&self.stored);
+        stored.is_none_or(|at| now.saturating_duration_since(at) >= STORE_INTERVAL)
+    }
+
+    pub(super) fn open(
+        &self,
+        operator: OperatorName,
+        now: Instant,
+    ) -> Result<Credentials, getrandom::Error> {
         let (cookie, token) = (secret()?, secret()?);
         let mut open = lock(&self.open);
         self.forget_idle(&mut open, now);
@@ -79,7 +119,8 @@ impl Sessions {
             let Some((place, _)) = idle else { break };
             open.swap_remove(place);
         }
-        open.push(Session { cookie: hash(&cookie), token: hash(&token), used: now });
+        open.push(Session { cookie: hash(&cookie), token: hash(&token), operator, used: now });
+        self.store(&open, now);
         Ok(Credentials { cookie, token })
     }
 
@@ -88,22 +129,29 @@ impl Sessions {
         let cookie = hash(cookie);
         let mut open = lock(&self.open);
         self.forget_idle(&mut open, now);
-        match open.iter_mut().find(|session| same(&session.cookie, &cookie)) {
+        let check = match open.iter_mut().find(|session| same(&session.cookie, &cookie)) {
             None => SessionCheck::Invalid,
             Some(session) => {
                 session.used = now;
                 match token {
-                    Some(token) if same(&session.token, &hash(token)) => SessionCheck::Valid,
+                    Some(token) if same(&session.token, &hash(token)) => {
+                        SessionCheck::Valid(session.operator.clone())
+                    }
                     _ => SessionCheck::CookieOnly,
                 }
             }
+        };
+        if check != SessionCheck::Invalid && self.is_outdated(now) {
+            self.store(&open, now);
         }
+        check
     }
 
     pub(super) fn close(&self, cookie: &str) {
         let cookie = hash(cookie);
         let mut open = lock(&self.open);
         open.retain(|session| !same(&session.cookie, &cookie));
+        self.store(&open, Instant::now());
     }
 
     /// Counts a failed attempt to sign in, unless the limit is exceeded.
@@ -129,6 +177,24 @@ impl Sessions {
     }
 }
 
+impl Drop for Sessions {
+    fn drop(&mut self) {
+        self.store(&lock(&self.open), Instant::now());
+    }
+}
+
+/// Returns a stored session, unless its time is up or lies in the future.
+fn restored(
+    stored: StoredSession,
+    timeout: Duration,
+    (now, time): (Instant, DateTime<Utc>),
+) -> Option<Session> {
+    let StoredSession { cookie, token, operator, used_at } = stored;
+    let idle = (time - used_at).to_std().ok().filter(|idle| *idle < timeout)?;
+    let operator = OperatorName::new(&operator).ok()?;
+    Some(Session { cookie, token, operator, used: now.checked_sub(idle)? })
+}
+
 /// Returns 256 random bits as text.
 fn secret() -> Result<String, getrandom::Error> {
     Ok(URL_SAFE_NO_PAD.encode(random::<32>()?))
@@ -148,16 +214,20 @@ fn same(one: &[u8; 32], other: &[u8; 32]) -> bool {
 mod tests {
     use super::*;
 
+    fn ada() -> OperatorName {
+        OperatorName::new("ada").unwrap()
+    }
+
     const HOUR: Duration = Duration::from_secs(3600);
 
     #[test]
     fn cookie_and_token_belong_together() {
-        let (sessions, now) = (Sessions::new(HOUR), Instant::now());
-        let one = sessions.open(now).unwrap();
-        let two = sessions.open(now).unwrap();
+        let (sessions, now) = (Sessions::new(HOUR, None), Instant::now());
+        let one = sessions.open(ada(), now).unwrap();
+        let two = sessions.open(ada(), now).unwrap();
         assert_eq!(one.cookie.len(), 43, "256 bits");
         for (cookie, token, seen) in [
-            (&*one.cookie, Some(&*one.token), SessionCheck::Valid),
+            (&*one.cookie, Some(&*one.token), SessionCheck::Valid(ada())),
             (&one.cookie, Some(&two.token), SessionCheck::CookieOnly),
             (&one.cookie, Some(""), SessionCheck::CookieOnly),
             (&one.cookie, None, SessionCheck::CookieOnly),
@@ -173,8 +243,8 @@ mod tests {
 
     #[test]
     fn an_idle_session_ends_and_one_in_use_does_not() {
-        let (sessions, now) = (Sessions::new(HOUR), Instant::now());
-        let session = sessions.open(now).unwrap();
+        let (sessions, now) = (Sessions::new(HOUR, None), Instant::now());
+        let session = sessions.open(ada(), now).unwrap();
         for half_hours in 1..6 {
             let now = now + HOUR / 2 * half_hours;
             assert_eq!(sessions.look_up(&session.cookie, None, now), SessionCheck::CookieOnly);
@@ -185,13 +255,13 @@ mod tests {
 
     #[test]
     fn sessions_do_not_pile_up() {
-        let (sessions, now) = (Sessions::new(HOUR), Instant::now());
-        let first = sessions.open(now).unwrap();
-        let second = sessions.open(now + Duration::from_secs(1)).unwrap();
+        let (sessions, now) = (Sessions::new(HOUR, None), Instant::now());
+        let first = sessions.open(ada(), now).unwrap();
+        let second = sessions.open(ada(), now + Duration::from_secs(1)).unwrap();
         let later = now + Duration::from_secs(2);
         sessions.look_up(&first.cookie, None, later);
         for _ in 0..MAX_SESSIONS - 1 {
-            sessions.open(later).unwrap();
+            sessions.open(ada(), later).unwrap();
         }
         assert_eq!(sessions.look_up(&second.cookie, None, later), SessionCheck::Invalid);
         assert_eq!(sessions.look_up(&first.cookie, None, later), SessionCheck::CookieOnly);
@@ -199,10 +269,51 @@ mod tests {
 
     #[test]
     fn failures_count_for_a_minute() {
-        let (sessions, now) = (Sessions::new(HOUR), Instant::now());
+        let (sessions, now) = (Sessions::new(HOUR, None), Instant::now());
         assert!((0..MAX_FAILED_ATTEMPTS).all(|_| sessions.failed(now) == Attempt::Counted));
         assert_eq!(sessions.failed(now), Attempt::FirstRejected);
         assert_eq!(sessions.failed(now), Attempt::Rejected);
         assert_eq!(sessions.failed(now + WINDOW), Attempt::Counted);
+    }
+
+    #[test]
+    fn stored_sessions_outlive_the_process() {
+        let folder = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("console"));
+        mcp_aql_core::file_access::private_folder().create(&folder).unwrap();
+        let file = || SessionFile::new(&folder, 8686);
+        let sessions = |timeout| Sessions::new(timeout, Some(file()));
+        let valid = |sessions: &Sessions, Credentials { cookie, token }: &Credentials| {
+            let check = sessions.look_up(cookie, Some(token), Instant::now());
+            check == SessionCheck::Valid(ada())
+        };
+
+        let first = sessions(HOUR);
+        let (kept, left) = (
+            first.open(ada(), Instant::now()).unwrap(),
+            first.open(ada(), Instant::now()).unwrap(),
+        );
+        first.close(&left.cookie);
+        // A process that is killed drops nothing.
+        std::mem::forget(first);
+        let second = sessions(HOUR);
+        assert!(valid(&second, &kept) && !valid(&second, &left));
+        let text = std::fs::read_to_string(folder.join("signed-in-8686.json")).unwrap();
+        assert!(!text.contains(&kept.cookie) && !text.contains(&kept.token), "{text}");
+        assert!(
+            mcp_aql_core::file_access::is_private(&folder.join("signed-in-8686.json")).unwrap()
+        );
+        drop(second);
+
+        // Neither an idle session nor one from the future is restored.
+        let at = |hours: i64| Utc::now() + chrono::TimeDelta::hours(hours);
+        for (used_at, is_valid) in [(at(0), true), (at(-2), false), (at(2), false)] {
+            let (cookie, token) = (hash(&kept.cookie), hash(&kept.token));
+            let operator = "ada".to_owned();
+            file().write(&[StoredSession { cookie, token, operator, used_at }]);
+            assert_eq!(valid(&sessions(HOUR), &kept), is_valid, "{used_at}");
+        }
+        std::fs::write(folder.join("signed-in-8686.json"), "damaged").unwrap();
+        assert!(!valid(&sessions(HOUR), &kept));
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

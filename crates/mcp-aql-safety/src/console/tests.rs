@@ -151,6 +151,7 @@ async fn a_link_signs_in_once() {
         fixture.port(),
         Utc::now() - ON_DEMAND_TTL - TimeDelta::seconds(1),
         ON_DEMAND_TTL,
+        &OperatorName::of_account(),
     );
     for link in [&expired.unwrap(), &format!("{link}A"), &link.replace("once=", "one=")] {
         assert_eq!(fixture.open(link).await.status, 401, "{link}");
@@ -419,8 +420,20 @@ async fn an_operator_decides() {
     let unknown = browser.asks(&format!("POST /api/agents/{hostile}/unblock")).await;
     assert_eq!((unknown.status, unknown.header("content-type")), (404, Some("application/json")));
     let overview = fixture.demo.operator().overview().await.unwrap();
-    assert!(overview.blocks.is_empty());
+    assert_eq!(overview.blocks.len(), 1);
     assert_eq!(overview.requests.len(), 3);
+}
+
+#[tokio::test]
+async fn an_operator_stops_an_agent() {
+    let fixture = Fixture::new().await;
+    let browser = fixture.browser().await;
+    assert_eq!(browser.asks("POST /api/agents/release-bot/stop").await.status, 204);
+    let overview = fixture.demo.operator().overview().await.unwrap();
+    let block = overview.blocks.iter().find(|block| block.agent == "release-bot").unwrap();
+    assert!(block.stopped);
+    assert_eq!(browser.asks("POST /api/agents/nobody/stop").await.status, 404);
+    assert_eq!(browser.asks("POST /api/agents/release-bot/remove").await.status, 404);
 }
 
 #[tokio::test]
@@ -489,10 +502,8 @@ async fn every_sign_in_and_every_code_that_is_shown_is_in_the_audit_log() {
         .without_config()
         .build()
         .unwrap();
-    let console =
-        Console::start(adapter.operator().unwrap(), ConsoleOptions::new().print_login_link(false))
-            .await
-            .unwrap();
+    let options = ConsoleOptions::new().print_login_link(false).operator_name("Ada");
+    let console = Console::start(adapter.operator().unwrap(), options).await.unwrap();
     let fixture = Fixture { demo: DemoBackend::new(Utc::now()), console };
     let params = serde_json::json!({ "element_name": "tidy" });
     assert!(adapter.call("execute_agent", params).await.is_success());
@@ -523,9 +534,51 @@ async fn every_sign_in_and_every_code_that_is_shown_is_in_the_audit_log() {
     assert_eq!(by_people, expected);
     let revealed = audit.iter().find(|entry| entry["event"] == "CODE_REVEALED").unwrap();
     assert_eq!(revealed["challenge_id"], request.id.as_str());
+    for event in ["OPERATOR_SIGNED_IN", "CODE_REVEALED", "OPERATOR_SIGNED_OUT"] {
+        let entry = audit.iter().find(|entry| entry["event"] == event).unwrap();
+        assert_eq!(entry["operator"], "Ada", "the name of the link: {entry}");
+    }
     let text = Value::Array(audit).to_string();
     let (_, once) = link.split_once("once=").unwrap();
     assert!(!text.contains(&code) && !text.contains(once), "{text}");
+}
+
+#[tokio::test]
+async fn browsers_stay_signed_in_over_a_restart_if_they_should() {
+    let folder = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("console"));
+    let options = |port| {
+        let options = ConsoleOptions::new().print_login_link(false).state_dir(&folder);
+        options.port(port).operator_name("Ada")
+    };
+    let demo = DemoBackend::new(Utc::now());
+    let start = |options| Console::start(demo.operator(), options);
+    // A port that was free a moment ago.
+    let port = start(options(0)).await.unwrap().address().port();
+    for stays in [true, false] {
+        let options = || options(port).stay_signed_in(stays);
+        // The listener of the console before closes in a task of its own.
+        let mut console = start(options()).await;
+        while console.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            console = start(options()).await;
+        }
+        let fixture = Fixture { demo: Arc::clone(&demo), console: console.unwrap() };
+        let browser = fixture.browser().await;
+        assert_eq!(browser.asks("GET /api/overview").await.status, 200);
+        drop(fixture);
+        let mut again = start(options()).await;
+        while again.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            again = start(options()).await;
+        }
+        let status = browser.asks("GET /api/overview").await.status;
+        assert_eq!(status, if stays { 200 } else { 401 }, "{stays}");
+        drop(again);
+    }
+    let unset = ConsoleOptions::new().print_login_link(false).stay_signed_in(true);
+    let error = start(unset).await.unwrap_err().to_string();
+    assert!(error.contains("needs a `state_dir` and a `port`"), "{error}");
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[tokio::test]

@@ -1,11 +1,12 @@
 //! The operator console as a channel, and its options.
 
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use mcp_aql_core::future::BoxFuture;
 
-use super::{ChannelError, ConsoleCount, HumanChannel, HumanRequest};
+use super::{ChannelError, ConsoleCount, HumanChannel, HumanRequest, OperatorName};
 
 /// The console's name in the audit log.
 pub(crate) const CONSOLE_NAME: &str = "console";
@@ -30,6 +31,8 @@ pub struct ConsoleOptions {
     pub(crate) login_command: Option<String>,
     pub(crate) session_timeout: Duration,
     pub(crate) print_login_link: bool,
+    operator_name: Option<String>,
+    pub(crate) stay_signed_in: bool,
 }
 
 impl Default for ConsoleOptions {
@@ -47,6 +50,8 @@ impl ConsoleOptions {
             login_command: None,
             session_timeout: Duration::from_secs(60 * 60),
             print_login_link: true,
+            operator_name: None,
+            stay_signed_in: false,
         }
     }
 
@@ -76,6 +81,31 @@ impl ConsoleOptions {
     pub fn session_timeout(mut self, after: Duration) -> Self {
         self.session_timeout = after;
         self
+    }
+
+    /// Sets whether browsers stay signed in when the process is started again, until their
+    /// [time](Self::session_timeout) is up. Needs a [`state_dir`](Self::state_dir), where hashes of their credentials are
+    /// stored in a file for its owner only, and a [`port`](Self::port), because a browser is signed in to one port.
+    /// Default: off.
+    pub fn stay_signed_in(mut self, on: bool) -> Self {
+        self.stay_signed_in = on;
+        self
+    }
+
+    /// Sets the name of the operator who signs in with a link on the terminal, or of [`Console::link`](crate::operator::Console::link). The audit
+    /// log records it as `operator` with each decision. 1 to 64 visible characters. Default: the user account of this
+    /// process.
+    pub fn operator_name(mut self, name: impl Into<String>) -> Self {
+        self.operator_name = Some(name.into());
+        self
+    }
+
+    /// Returns the name of the operator.
+    pub(crate) fn name(&self) -> io::Result<OperatorName> {
+        match &self.operator_name {
+            Some(name) => OperatorName::new(name),
+            None => Ok(OperatorName::of_account()),
+        }
     }
 
     /// Sets whether to print a login link on the terminal from which the process was started, if there is one.

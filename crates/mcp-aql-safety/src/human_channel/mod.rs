@@ -7,7 +7,9 @@
 mod command;
 mod console;
 mod console_count;
+mod decider;
 mod memory;
+mod operator_name;
 pub(crate) mod terminal;
 mod visible;
 
@@ -30,6 +32,8 @@ pub use console::ConsoleOptions;
 pub(crate) use console_count::ConsoleCount;
 #[cfg(feature = "console")]
 pub(crate) use console_count::ReachableConsole;
+pub use decider::Decider;
+pub(crate) use operator_name::OperatorName;
 pub use terminal::TerminalChannel;
 
 /// Shows requests to people: in a window, on a terminal, or as a message to a phone.
@@ -135,6 +139,16 @@ fn to_the_second<S: Serializer>(at: &DateTime<Utc>, to: S) -> Result<S::Ok, S::E
     to.serialize_str(&at.to_rfc3339_opts(SecondsFormat::Secs, true))
 }
 
+fn to_the_second_if_any<S: Serializer>(
+    at: &Option<DateTime<Utc>>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    match at {
+        Some(at) => to_the_second(at, to),
+        None => to.serialize_none(),
+    }
+}
+
 /// The handle of an operator: shows the state of an adapter, and approves, denies and unblocks.
 ///
 /// The handle gives full control. Pass it to people's tools, never to an operation.
@@ -149,16 +163,16 @@ pub(crate) trait OperatorBackend: Send + Sync {
     }
 
     fn overview(&self) -> BoxFuture<'_, Result<Overview, OperationError>>;
-    fn code<'a>(&'a self, id: &'a str, by: Option<&'a str>) -> BoxFuture<'a, Option<Code>>;
+    fn code<'a>(&'a self, id: &'a str, by: Option<&'a Decider>) -> BoxFuture<'a, Option<Code>>;
 
-    /// Records an event of a console in the audit log, if there is one.
+    /// Records an event of a console in the audit log, if there is one, with its reason and the operator.
     fn record<'a>(
         &'a self,
         event: &'a str,
         outcome: &'a str,
-        reason: Option<&'a str>,
+        (reason, operator): (Option<&'a str>, Option<&'a str>),
     ) -> BoxFuture<'a, ()> {
-        let _ = (event, outcome, reason);
+        let _ = (event, outcome, reason, operator);
         Box::pin(std::future::ready(()))
     }
 
@@ -166,17 +180,19 @@ pub(crate) trait OperatorBackend: Send + Sync {
         &'a self,
         id: &'a str,
         approve: bool,
-        by: &'a str,
+        by: Decider,
     ) -> BoxFuture<'a, Result<(), OperationError>>;
+    fn stop<'a>(&'a self, agent: &'a str, by: Decider)
+    -> BoxFuture<'a, Result<(), OperationError>>;
     fn unblock<'a>(
         &'a self,
         agent: &'a str,
-        by: &'a str,
+        by: Decider,
     ) -> BoxFuture<'a, Result<(), OperationError>>;
     fn renew_code<'a>(
         &'a self,
         id: &'a str,
-        by: &'a str,
+        by: Decider,
     ) -> BoxFuture<'a, Result<(), OperationError>>;
 }
 
@@ -196,20 +212,32 @@ impl Operator {
     }
 
     /// Approves an open request, as if its code had been sent. The agent may then take the requested action
-    /// once, including the one that caused a block. `by` names the channel in the audit log.
+    /// once, including the one that caused a block. `by` is recorded in the audit log: the name of a channel, or a
+    /// [`Decider`] with the name of a person.
     ///
     /// # Errors
     /// `NOT_FOUND_RESOURCE` if no such request is open; `INTERNAL_ERROR` if the store fails.
-    pub async fn approve(&self, id: &str, by: &str) -> Result<(), OperationError> {
-        self.0.decide(id, true, by).await
+    pub async fn approve(&self, id: &str, by: impl Into<Decider>) -> Result<(), OperationError> {
+        self.0.decide(id, true, by.into()).await
     }
 
     /// Denies an open request. A blocked agent stays blocked.
     ///
     /// # Errors
     /// The same as [`approve`](Self::approve).
-    pub async fn deny(&self, id: &str, by: &str) -> Result<(), OperationError> {
-        self.0.decide(id, false, by).await
+    pub async fn deny(&self, id: &str, by: impl Into<Decider>) -> Result<(), OperationError> {
+        self.0.decide(id, false, by.into()).await
+    }
+
+    /// Stops an agent that executes: it is blocked like an agent that has reported a denied action, until its block is
+    /// lifted with a code, or with [`unblock`](Self::unblock). An agent that does not report learns of it with its next
+    /// call.
+    ///
+    /// # Errors
+    /// `NOT_FOUND_RESOURCE` if no such agent executes, or if it is blocked already; `PERMISSION_DENIED` if the safety
+    /// loop does not enforce its decisions; `INTERNAL_ERROR` if the store fails.
+    pub async fn stop(&self, agent: &str, by: impl Into<Decider>) -> Result<(), OperationError> {
+        self.0.stop(agent, by.into()).await
     }
 
     /// Lifts an agent's block without its code: the admin override (REQ-OOB-09). The action that caused the
@@ -217,16 +245,16 @@ impl Operator {
     ///
     /// # Errors
     /// `NOT_FOUND_RESOURCE` if the agent is not blocked; `INTERNAL_ERROR` if the store fails.
-    pub async fn unblock(&self, agent: &str, by: &str) -> Result<(), OperationError> {
-        self.0.unblock(agent, by).await
+    pub async fn unblock(&self, agent: &str, by: impl Into<Decider>) -> Result<(), OperationError> {
+        self.0.unblock(agent, by.into()).await
     }
 
     /// Issues a new code for a request, if its code has expired or its process is gone.
     ///
     /// # Errors
     /// The same as [`approve`](Self::approve).
-    pub async fn renew_code(&self, id: &str, by: &str) -> Result<(), OperationError> {
-        self.0.renew_code(id, by).await
+    pub async fn renew_code(&self, id: &str, by: impl Into<Decider>) -> Result<(), OperationError> {
+        self.0.renew_code(id, by.into()).await
     }
 }
 
@@ -273,6 +301,10 @@ pub struct AgentView {
     pub status: String,
     /// The number of reported steps.
     pub steps: u64,
+    /// The session that executes it.
+    pub session: Option<String>,
+    /// The client of the session, as it has introduced itself.
+    pub client: Option<String>,
     /// The last reported action.
     pub last_action: Option<String>,
     /// The last directive that the agent received.
@@ -296,6 +328,13 @@ pub struct RequestView {
     pub action: String,
     /// The reasons for the request.
     pub reasons: Vec<String>,
+    /// The session of the caller.
+    pub session: Option<String>,
+    /// The client of the session, as it has introduced itself: its text, and no proof of identity.
+    pub client: Option<String>,
+    /// When it was asked first; `None` in records of earlier versions.
+    #[serde(serialize_with = "to_the_second_if_any")]
+    pub asked_at: Option<DateTime<Utc>>,
     /// When the code expires.
     #[serde(serialize_with = "to_the_second")]
     pub expires_at: DateTime<Utc>,
@@ -339,6 +378,12 @@ pub struct BlockView {
     /// When the block started.
     #[serde(serialize_with = "to_the_second")]
     pub since: DateTime<Utc>,
+    /// The session that caused it.
+    pub session: Option<String>,
+    /// The client of the session, as it has introduced itself.
+    pub client: Option<String>,
+    /// Whether an operator has stopped the agent, so that there is no action to approve.
+    pub stopped: bool,
     /// The id of the challenge, if one is open.
     pub challenge_id: Option<String>,
 }

@@ -8,7 +8,7 @@ use super::directive::{
 };
 use super::evaluator::Stage;
 use super::retry_lockout::RetryLockout;
-use crate::human_channel::{RequestKind, VoidReason};
+use crate::human_channel::{Decider, RequestKind, VoidReason};
 
 /// The state of an agent, stored in one record, so that each change is one write.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -67,6 +67,9 @@ pub(super) struct Execution {
     pub(super) status: AgentExecutionStatus,
     /// The session that started it. Only this session may report steps.
     pub(super) session: Option<String>,
+    /// The client of the session, as it has introduced itself.
+    #[serde(default)]
+    pub(super) client: Option<String>,
     /// The process that holds the session.
     pub(super) owner: String,
     pub(super) made_at: DateTime<Utc>,
@@ -95,6 +98,9 @@ pub(super) struct PersonRequest {
     pub(super) hash: String,
     pub(super) action: String,
     pub(super) reasons: Vec<String>,
+    /// When the person was asked first. `None` in records of earlier versions.
+    #[serde(default)]
+    pub(super) asked_at: Option<DateTime<Utc>>,
     pub(super) expires_at: DateTime<Utc>,
     /// Whether it can no longer be answered.
     pub(super) closed: bool,
@@ -139,6 +145,9 @@ pub(super) struct Block {
     pub(super) since: DateTime<Utc>,
     /// The session that caused it.
     pub(super) session: Option<String>,
+    /// Whether an operator has stopped the agent.
+    #[serde(default)]
+    pub(super) stopped: bool,
     pub(super) ask: PersonRequest,
 }
 
@@ -149,6 +158,17 @@ pub(super) struct Grant {
     /// The stage that had paused the agent.
     pub(super) stage: Stage,
     pub(super) until: DateTime<Utc>,
+    /// The approval, for the audit log. `None` in records of earlier versions.
+    #[serde(default)]
+    pub(super) approval: Option<GrantApproval>,
+}
+
+/// The approval that a permission comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct GrantApproval {
+    /// The id of the request.
+    pub(super) request: String,
+    pub(super) by: Decider,
 }
 
 /// A notification in the queue for the agent's next step.

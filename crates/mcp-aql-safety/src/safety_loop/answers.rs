@@ -1,19 +1,19 @@
 //! The answers of people, by code or through the operator, and their effect on an agent.
 
-use super::agent_state::{AgentExecutionStatus, AgentState, Grant, PersonRequest};
+use super::agent_state::{AgentExecutionStatus, AgentState, Grant, GrantApproval, PersonRequest};
 use super::code::same;
 use super::directive::{AgentNotification, NotificationType};
 use super::evaluator::Stage;
 use super::state_machine::PAUSE;
 use super::transition::{Effects, Env, Event, Rejection};
-use crate::human_channel::RequestKind;
+use crate::human_channel::{Decider, RequestKind};
 
 impl AgentState {
     /// Applies a code that was sent to `confirm_operation`.
     pub(super) fn confirm(
         &mut self,
-        id: &str,
-        hash: &str,
+        (id, hash): (&str, &str),
+        by: &Decider,
         env: &Env<'_>,
         effects: &mut Effects,
     ) -> Result<(), Rejection> {
@@ -42,7 +42,7 @@ impl AgentState {
                 _ => Rejection::Invalid,
             });
         }
-        self.release(id, "code", true, env, effects);
+        self.release(id, by, true, env, effects);
         Ok(())
     }
 
@@ -56,6 +56,7 @@ impl AgentState {
         &mut self,
         caller: Option<&str>,
         (id, hash): (&str, &str),
+        by: &Decider,
         env: &Env<'_>,
         effects: &mut Effects,
     ) -> Result<(), Rejection> {
@@ -70,7 +71,7 @@ impl AgentState {
         let ask = self.request_mut(id).filter(|ask| ask.kind.is_challenge());
         let right = ask.as_ref().is_some_and(|ask| same(&ask.hash, hash) && ask.is_open(env.now));
         if right {
-            self.release(id, "code", true, env, effects);
+            self.release(id, by, true, env, effects);
             return Ok(());
         }
         let mut event = Event::new("CHALLENGE_FAILED", "failed").challenge(id).caller(caller);
@@ -99,7 +100,7 @@ impl AgentState {
         &mut self,
         id: &str,
         approve: bool,
-        by: &str,
+        by: &Decider,
         env: &Env<'_>,
         effects: &mut Effects,
     ) -> Result<(), Rejection> {
@@ -114,8 +115,8 @@ impl AgentState {
         }
         ask.closed = true;
         let kind = ask.kind;
+        effects.note(Event::new("REQUEST_DENIED", "denied").request(ask).by(by));
         effects.closed.push(id.to_owned());
-        effects.note(Event::new("REQUEST_DENIED", "denied").challenge(id).by(by));
         match kind {
             RequestKind::Start => {
                 self.end(
@@ -145,7 +146,7 @@ impl AgentState {
     /// Lifts the block without a code (REQ-OOB-09).
     pub(super) fn unblock(
         &mut self,
-        by: &str,
+        by: &Decider,
         env: &Env<'_>,
         effects: &mut Effects,
     ) -> Result<(), Rejection> {
@@ -161,7 +162,7 @@ impl AgentState {
     pub(super) fn renew_code(
         &mut self,
         id: &str,
-        by: &str,
+        by: &Decider,
         env: &Env<'_>,
         effects: &mut Effects,
     ) -> Result<(), Rejection> {
@@ -186,24 +187,32 @@ impl AgentState {
             kind => {
                 let ask = self.create_request(kind, asked, false, env, effects);
                 if let (Some(slot), Some(ask)) = (self.request_mut(id), ask) {
-                    *slot = ask;
+                    *slot = PersonRequest { asked_at: old.asked_at, ..ask };
                 }
             }
         }
         if let Some(event) = effects.audit.last_mut() {
-            event.by = Some(by.to_owned());
+            event.by = Some(by.clone());
         }
         Ok(())
     }
 
     /// Releases what the request holds, and removes the request.
-    fn release(&mut self, id: &str, by: &str, grants: bool, env: &Env<'_>, effects: &mut Effects) {
+    fn release(
+        &mut self,
+        id: &str,
+        by: &Decider,
+        grants: bool,
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) {
         let Some(ask) = self.request_mut(id).cloned() else { return };
         self.spend(id, env.now);
         if !ask.closed {
             effects.closed.push(id.to_owned());
         }
         let until = env.now + env.timeout;
+        let approval = || Some(GrantApproval { request: id.to_owned(), by: by.clone() });
         let (event, message) = match ask.kind {
             RequestKind::Start => {
                 if let Some(execution) = self.live_mut() {
@@ -215,7 +224,8 @@ impl AgentState {
             }
             RequestKind::Step | RequestKind::Verify | RequestKind::Operation => {
                 if let Some(pause) = self.pause.take() {
-                    self.grant = Some(Grant { digest: pause.digest, stage: pause.stage, until });
+                    let (digest, stage) = (pause.digest, pause.stage);
+                    self.grant = Some(Grant { digest, stage, until, approval: approval() });
                 }
                 self.clear(PAUSE);
                 ("CHALLENGE_VERIFIED", "A person has approved the action: report it again")
@@ -225,7 +235,8 @@ impl AgentState {
                     && grants
                 {
                     let stage = Stage::Tolerance;
-                    self.grant = Some(Grant { digest: block.digest, stage, until });
+                    let digest = block.digest;
+                    self.grant = Some(Grant { digest, stage, until, approval: approval() });
                 }
                 ("AGENT_UNBLOCKED", "A person has lifted the block")
             }
@@ -239,6 +250,6 @@ impl AgentState {
         } else {
             self.grant = None;
         }
-        effects.note(Event::new(event, "confirmed").challenge(id).by(by));
+        effects.note(Event::new(event, "confirmed").request(&ask).by(by));
     }
 }

@@ -13,7 +13,7 @@ use super::core::{PAGE_SIZE, SafetyCore};
 use super::records::{AGENTS, Target, read};
 use super::transition::Rejection;
 use crate::human_channel::{
-    AgentView, BlockView, Code, OperatorBackend, Overview, RequestView, UnreadableView,
+    AgentView, BlockView, Code, Decider, OperatorBackend, Overview, RequestView, UnreadableView,
 };
 
 /// The maximum number of agents in an overview.
@@ -29,13 +29,21 @@ fn none(kind: &str, id: &str, answered: Result<(), Rejection>) -> Result<(), Ope
 }
 
 impl ApprovalQueue {
-    fn request(&self, ask: &PersonRequest, agent: Option<&str>) -> RequestView {
+    fn request(
+        &self,
+        ask: &PersonRequest,
+        agent: Option<&str>,
+        (session, client): (Option<&String>, Option<&String>),
+    ) -> RequestView {
         RequestView {
             id: ask.id.clone(),
             kind: ask.kind,
             agent: agent.map(str::to_owned),
             action: ask.action.clone(),
             reasons: ask.reasons.clone(),
+            session: session.cloned(),
+            client: client.cloned(),
+            asked_at: ask.asked_at,
             expires_at: ask.expires_at,
             has_code: self.0.known_code(&ask.id).is_some(),
             void: ask.void(self.0.now()),
@@ -99,15 +107,22 @@ impl ApprovalQueue {
             let shown = |ask: &&PersonRequest| {
                 ask.is_open(now) || ask.kind == crate::human_channel::RequestKind::Block
             };
+            let execution = state.execution.as_ref();
+            let session = execution.and_then(|execution| execution.session.as_ref());
+            let client = execution.and_then(|execution| execution.client.as_ref());
+            let asked = state.requests().filter(shown);
             overview
                 .requests
-                .extend(state.requests().filter(shown).map(|ask| self.request(ask, Some(agent))));
+                .extend(asked.map(|ask| self.request(ask, Some(agent), (session, client))));
             if let Some(block) = &state.block {
                 overview.blocks.push(BlockView {
                     agent: agent.to_owned(),
                     action: block.action.clone(),
                     reason: block.reason.clone(),
                     since: block.since,
+                    session: block.session.clone(),
+                    client: client.cloned(),
+                    stopped: block.stopped,
                     challenge_id: block.ask.is_open(now).then(|| block.ask.id.clone()),
                 });
             }
@@ -123,7 +138,8 @@ impl ApprovalQueue {
         overview.unreadable.extend(unreadable(APPROVALS, strange));
         for approval in approvals {
             let agent = approval.agents.first().map(String::as_str);
-            overview.requests.push(self.request(&approval.ask, agent));
+            let caller = (approval.session.as_ref(), approval.client.as_ref());
+            overview.requests.push(self.request(&approval.ask, agent, caller));
         }
         Ok(overview)
     }
@@ -135,6 +151,8 @@ fn agent_view(agent: &str, execution: &Execution) -> AgentView {
         execution_id: execution.id.clone(),
         status: execution.status.as_str().to_owned(),
         steps: execution.steps,
+        session: execution.session.clone(),
+        client: execution.client.clone(),
         last_action: execution.last_action.clone(),
         directive: execution
             .directive
@@ -153,14 +171,15 @@ impl OperatorBackend for ApprovalQueue {
         Box::pin(self.seen())
     }
 
-    fn code<'a>(&'a self, id: &'a str, by: Option<&'a str>) -> BoxFuture<'a, Option<Code>> {
+    fn code<'a>(&'a self, id: &'a str, by: Option<&'a Decider>) -> BoxFuture<'a, Option<Code>> {
         Box::pin(async move {
-            let code = self.0.known_code(id)?;
+            let code = self.0.reveal_code(id, by)?;
             let entry = AuditEntry {
                 event: "CODE_REVEALED",
                 outcome: "allowed",
                 challenge_id: Some(id),
-                decided_by: by,
+                decided_by: by.map(Decider::channel),
+                operator: by.and_then(Decider::name),
                 ..AuditEntry::default()
             };
             self.0.services.audit.record(&entry).await;
@@ -172,12 +191,18 @@ impl OperatorBackend for ApprovalQueue {
         &'a self,
         event: &'a str,
         outcome: &'a str,
-        reason: Option<&'a str>,
+        (reason, operator): (Option<&'a str>, Option<&'a str>),
     ) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let by = Some(crate::human_channel::CONSOLE_NAME);
-            let entry =
-                AuditEntry { event, outcome, reason, decided_by: by, ..AuditEntry::default() };
+            let decided_by = Some(crate::human_channel::CONSOLE_NAME);
+            let entry = AuditEntry {
+                event,
+                outcome,
+                reason,
+                decided_by,
+                operator,
+                ..AuditEntry::default()
+            };
             self.0.services.audit.record(&entry).await;
         })
     }
@@ -186,19 +211,19 @@ impl OperatorBackend for ApprovalQueue {
         &'a self,
         id: &'a str,
         approve: bool,
-        by: &'a str,
+        by: Decider,
     ) -> BoxFuture<'a, Result<(), OperationError>> {
         Box::pin(async move {
             let answered = match self.0.target_of_id(id).await? {
                 Some(Target::Agent { agent, .. }) => {
                     self.0
                         .apply_transition(&agent, |state, env, effects| {
-                            state.decide(id, approve, by, env, effects)
+                            state.decide(id, approve, &by, env, effects)
                         })
                         .await?
                 }
                 Some(Target::Approval { key, .. }) => {
-                    self.0.answer_approval(&key, id, None, (approve, by)).await?
+                    self.0.answer_approval(&key, id, None, (approve, &by)).await?
                 }
                 None => Err(Rejection::Invalid),
             };
@@ -206,15 +231,26 @@ impl OperatorBackend for ApprovalQueue {
         })
     }
 
+    fn stop<'a>(
+        &'a self,
+        agent: &'a str,
+        by: Decider,
+    ) -> BoxFuture<'a, Result<(), OperationError>> {
+        Box::pin(async move {
+            let done = self.0.stop(agent, &by).await?;
+            none("running agent", agent, done)
+        })
+    }
+
     fn unblock<'a>(
         &'a self,
         agent: &'a str,
-        by: &'a str,
+        by: Decider,
     ) -> BoxFuture<'a, Result<(), OperationError>> {
         Box::pin(async move {
             let done = self
                 .0
-                .apply_transition(agent, |state, env, effects| state.unblock(by, env, effects))
+                .apply_transition(agent, |state, env, effects| state.unblock(&by, env, effects))
                 .await?;
             none("block", agent, done)
         })
@@ -223,18 +259,18 @@ impl OperatorBackend for ApprovalQueue {
     fn renew_code<'a>(
         &'a self,
         id: &'a str,
-        by: &'a str,
+        by: Decider,
     ) -> BoxFuture<'a, Result<(), OperationError>> {
         Box::pin(async move {
             let done = match self.0.target_of_id(id).await? {
                 Some(Target::Agent { agent, .. }) => {
                     self.0
                         .apply_transition(&agent, |state, env, effects| {
-                            state.renew_code(id, by, env, effects)
+                            state.renew_code(id, &by, env, effects)
                         })
                         .await?
                 }
-                Some(Target::Approval { key, .. }) => self.0.renew_approval(&key, id, by).await?,
+                Some(Target::Approval { key, .. }) => self.0.renew_approval(&key, id, &by).await?,
                 None => Err(Rejection::Invalid),
             };
             none("request", id, done)

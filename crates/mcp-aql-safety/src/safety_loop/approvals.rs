@@ -8,17 +8,18 @@ use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::session::Session;
 use mcp_aql_core::store::{Change, Record, Store, StoreError};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
-use super::action::hex;
 use super::agent_state::{AgentState, PersonRequest};
 use super::code::{RequestCredentials, same};
 use super::core::{MAX_CLOCK_DIFFERENCE_SECONDS, PAGE_SIZE, SafetyCore};
-use super::directive::{AgentNotification, LoopMode, NotificationMetadata, NotificationType};
-use super::records::{IDLE_TTL, INDEX, Target, answered, expected, indexed, read, target, written};
+use super::directive::{AgentNotification, LoopMode, NotificationType};
+use super::permission_notice::waiting_notice;
+use super::records::{
+    IDLE_TTL, INDEX, Target, answered, call_key, expected, indexed, read, target, written,
+};
 use super::state_machine::displayed;
 use super::transition::{Event, Rejection};
-use crate::human_channel::RequestKind;
+use crate::human_channel::{Decider, RequestKind};
 
 pub(super) const APPROVALS: &str = "safety_approvals";
 /// The group of unanswered approvals.
@@ -32,22 +33,17 @@ pub(super) struct Approval {
     pub(super) ask: PersonRequest,
     pub(super) operation: String,
     params_hash: String,
-    session: Option<String>,
+    pub(super) session: Option<String>,
+    /// The client of the session, as it has introduced itself.
+    #[serde(default)]
+    pub(super) client: Option<String>,
     /// The agents of the session that wait for the approval.
     pub(super) agents: Vec<String>,
     /// When a person approved the call.
     pub(super) approved_at: Option<DateTime<Utc>>,
-}
-
-/// Returns the key under which a call's approval is stored.
-fn key(operation: &str, params_hash: &str, session: Option<&str>) -> String {
-    let mut hash = Sha256::new();
-    for part in [operation, params_hash, session.unwrap_or_default()] {
-        hash.update(part.len().to_le_bytes());
-        hash.update(part);
-    }
-    hash.update([u8::from(session.is_some())]);
-    hex(&hash.finalize())
+    /// Who approved it. `None` in records of earlier versions.
+    #[serde(default)]
+    approved_by: Option<Decider>,
 }
 
 /// The prefix of the subjects of notifications on approvals.
@@ -106,7 +102,7 @@ impl SafetyCore {
         let store = self.store().await?;
         let session = pending.session.map(Session::id);
         let agents = self.executing(pending.session).await?;
-        let key = key(pending.operation, pending.params_hash, session);
+        let key = call_key(pending.operation, pending.params_hash, session);
         loop {
             let now = self.now();
             let record = store.get(APPROVALS, &key).await?;
@@ -125,13 +121,13 @@ impl SafetyCore {
             }
             self.reject_excess(store, &pending, &agents, old.as_ref()).await?;
             let fresh = RequestCredentials::new()?;
-            let approval = new_approval(&pending, &fresh, agents.clone());
+            let approval = new_approval(&pending, &fresh, agents.clone(), now);
             let (id, code) = (fresh.id, fresh.code);
             let target = Target::Approval { key: key.clone(), id: id.clone() };
             let mut changes = vec![change(&key, record.as_ref(), &approval)?];
             changes.extend(indexed(&approval.ask, &target)?);
             if store.write(changes).await? {
-                let event = Event::new("CHALLENGE_ISSUED", "issued").challenge(&id);
+                let event = Event::new("CHALLENGE_ISSUED", "issued").request(&approval.ask);
                 let agent = agents.first().map(String::as_str);
                 self.record(&event, agent, session, None, Some(pending.operation)).await;
                 let asker = (agents.first().cloned(), session.map(str::to_owned));
@@ -166,7 +162,7 @@ impl SafetyCore {
         } else {
             return Ok(());
         };
-        let event = Event::new("CHALLENGE_ISSUED", "refused").reason(reason);
+        let event = Event::new("CHALLENGE_ISSUED", "refused").reason(reason).action(pending.action);
         let agent = agents.first().map(String::as_str);
         self.record(&event, agent, session, None, Some(pending.operation)).await;
         Err(error)
@@ -179,7 +175,7 @@ impl SafetyCore {
         params_hash: &str,
         session: Option<&Session>,
     ) -> Result<Option<ApprovalClaim>, OperationError> {
-        let key = key(operation, params_hash, session.map(Session::id));
+        let key = call_key(operation, params_hash, session.map(Session::id));
         let found = self.store().await?.get(APPROVALS, &key).await?;
         let Some(record) = found else { return Ok(None) };
         let approval: Approval = read(&record)?;
@@ -187,7 +183,13 @@ impl SafetyCore {
             return Ok(None);
         }
         let change = Change::remove(APPROVALS, key, expected(Some(&record)));
-        Ok(Some(ApprovalClaim { change, request_id: approval.ask.id }))
+        let by = approval.approved_by;
+        Ok(Some(ApprovalClaim {
+            change,
+            request_id: approval.ask.id,
+            decided_by: by.as_ref().map(|by| by.channel().to_owned()),
+            operator: by.as_ref().and_then(|by| by.name().map(str::to_owned)),
+        }))
     }
 
     /// Returns whether the call is approved and the approval is still valid.
@@ -205,7 +207,7 @@ impl SafetyCore {
         key: &str,
         id: &str,
         hash: Option<&str>,
-        (approve, by): (bool, &str),
+        (approve, by): (bool, &Decider),
     ) -> Result<Result<(), Rejection>, StoreError> {
         let store = self.store().await?;
         loop {
@@ -230,6 +232,7 @@ impl SafetyCore {
             approval.ask.closed = true;
             let change = if approve {
                 approval.approved_at = Some(now);
+                approval.approved_by = Some(by.clone());
                 approval.ask.expires_at = now + self.timeout;
                 change(key, Some(&record), &approval)?
             } else {
@@ -249,7 +252,7 @@ impl SafetyCore {
         store: &dyn Store,
         approval: &Approval,
         approve: bool,
-        by: &str,
+        by: &Decider,
     ) {
         let (id, operation) = (&approval.ask.id, &approval.operation);
         let (word, event, outcome) = match approve {
@@ -258,7 +261,7 @@ impl SafetyCore {
         };
         let message = format!("A person has {word} operation '{operation}'");
         let notice = AgentNotification::new(NotificationType::Status, message, None, self.now());
-        let event = Event::new(event, outcome).challenge(id).by(by);
+        let event = Event::new(event, outcome).request(&approval.ask).by(by);
         let agent = approval.agents.first().map(String::as_str);
         self.record(&event, agent, approval.session.as_deref(), None, Some(operation)).await;
         self.withdraw(id).await;
@@ -279,7 +282,7 @@ impl SafetyCore {
         &self,
         key: &str,
         id: &str,
-        by: &str,
+        by: &Decider,
     ) -> Result<Result<(), Rejection>, StoreError> {
         let store = self.store().await?;
         loop {
@@ -298,7 +301,7 @@ impl SafetyCore {
             changes.extend(indexed(&approval.ask, &target)?);
             if store.write(changes).await? {
                 self.withdraw(id).await;
-                let event = Event::new("CHALLENGE_ISSUED", "issued").challenge(id).by(by);
+                let event = Event::new("CHALLENGE_ISSUED", "issued").request(&approval.ask).by(by);
                 let session = approval.session.as_deref();
                 self.record(&event, None, session, None, Some(&approval.operation)).await;
                 let asker = (approval.agents.first().cloned(), approval.session.clone());
@@ -359,23 +362,12 @@ fn change(key: &str, record: Option<&Record>, approval: &Approval) -> Result<Cha
     Ok(Change::put(APPROVALS, key, expected(record), kept))
 }
 
-/// The notification of agents about a call that waits for a person.
-fn waiting_notice(pending: &ApprovalRequest<'_>, now: DateTime<Utc>) -> AgentNotification {
-    let metadata = NotificationMetadata {
-        operation: Some(pending.operation.to_owned()),
-        reason: pending.reasons.first().cloned(),
-        level: Some(pending.level.to_owned()),
-        verification_id: None,
-    };
-    let message = format!("Operation '{}' waits for a person's approval", pending.operation);
-    AgentNotification::new(NotificationType::PermissionPending, message, Some(metadata), now)
-}
-
 /// An unanswered approval of a call.
 fn new_approval(
     pending: &ApprovalRequest<'_>,
     fresh: &RequestCredentials,
     agents: Vec<String>,
+    now: DateTime<Utc>,
 ) -> Approval {
     let (action, warning) = displayed(pending.action);
     let ask = PersonRequest {
@@ -384,6 +376,7 @@ fn new_approval(
         hash: fresh.hash.clone(),
         action,
         reasons: pending.reasons.iter().cloned().chain(warning).collect(),
+        asked_at: Some(now),
         expires_at: pending.expires_at,
         closed: false,
         tried: false,
@@ -393,7 +386,9 @@ fn new_approval(
         operation: pending.operation.to_owned(),
         params_hash: pending.params_hash.to_owned(),
         session: pending.session.map(|session| session.id().to_owned()),
+        client: pending.session.and_then(Session::client).map(str::to_owned),
         agents,
         approved_at: None,
+        approved_by: None,
     }
 }

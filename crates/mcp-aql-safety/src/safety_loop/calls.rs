@@ -63,6 +63,7 @@ impl SafetyCore {
         let execution_id = mcp_aql_core::vocab::new_id("run");
         let start = Start {
             session: session.map(Session::id),
+            client: session.and_then(Session::client),
             execution_id: &execution_id,
             parameters: &Action::digest(&parameters),
             action: &action,
@@ -179,16 +180,19 @@ impl SafetyCore {
         let mut known = None;
         let answered = match self.target_of_code(&hash).await? {
             Some(Target::Agent { agent, id }) => {
+                let by = self.code_decider(&id);
                 let answered = self
                     .apply_transition(&agent, |state, env, effects| {
-                        state.confirm(&id, &hash, env, effects)
+                        state.confirm((&id, &hash), &by, env, effects)
                     })
                     .await?;
                 known = Some((id, Some(agent)));
                 answered
             }
             Some(Target::Approval { key, id }) => {
-                let answered = self.answer_approval(&key, &id, Some(&hash), (true, "code")).await?;
+                let answered = self
+                    .answer_approval(&key, &id, Some(&hash), (true, &self.code_decider(&id)))
+                    .await?;
                 known = Some((id, None));
                 answered
             }
@@ -229,8 +233,9 @@ impl SafetyCore {
         let caller = session.map(Session::id);
         let answered = match self.target_of_id(id).await? {
             Some(Target::Agent { agent, .. }) => {
+                let by = self.code_decider(id);
                 self.apply_transition(&agent, |state, env, effects| {
-                    state.verify(caller, (id, &hash), env, effects)
+                    state.verify(caller, (id, &hash), &by, env, effects)
                 })
                 .await?
             }

@@ -10,8 +10,9 @@ use super::agent_state::PersonRequest;
 use futures_util::FutureExt as _;
 use mcp_aql_core::sync::lock;
 
+use super::code::KnownCode;
 use super::core::SafetyCore;
-use crate::human_channel::{Code, HumanChannel, HumanRequest};
+use crate::human_channel::{Code, Decider, HumanChannel, HumanRequest};
 
 impl SafetyCore {
     /// Shows a request to people. A slow channel does not delay the caller. If a channel fails, the audit log
@@ -25,8 +26,8 @@ impl SafetyCore {
         let now = self.now();
         {
             let mut codes = lock(&self.codes);
-            codes.retain(|_, (_, until)| now < *until);
-            codes.insert(ask.id.clone(), (code.clone(), ask.expires_at));
+            codes.retain(|_, known| now < known.until);
+            codes.insert(ask.id.clone(), KnownCode::new(code.clone(), ask.expires_at));
         }
         lock(&self.presented).note(session, now);
         let request = Arc::new(HumanRequest {
@@ -102,7 +103,21 @@ impl SafetyCore {
     pub(super) fn known_code(&self, id: &str) -> Option<Code> {
         let now = self.now();
         let codes = lock(&self.codes);
-        codes.get(id).filter(|(_, until)| now < *until).map(|(code, _)| code.clone())
+        codes.get(id).filter(|known| now < known.until).map(|known| known.code.clone())
+    }
+
+    /// Returns the code of a request for an operator, whose name is remembered for the audit log.
+    pub(super) fn reveal_code(&self, id: &str, by: Option<&Decider>) -> Option<Code> {
+        let code = self.known_code(id)?;
+        if let Some(known) = lock(&self.codes).get_mut(id) {
+            known.reader = by.and_then(Decider::name).map(str::to_owned);
+        }
+        Some(code)
+    }
+
+    /// Returns who decides with the code of a request: the operator who had it shown last, if this process knows.
+    pub(super) fn code_decider(&self, id: &str) -> Decider {
+        Decider::code(lock(&self.codes).get(id).and_then(|known| known.reader.clone()))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The ids and codes of requests to people.
 
+use chrono::{DateTime, Utc};
 use mcp_aql_core::error::OperationError;
 use sha2::{Digest as _, Sha256};
 
@@ -8,6 +9,20 @@ use crate::human_channel::Code;
 
 /// Digits and letters that cannot be confused with each other.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/// A code that this process has issued.
+pub(super) struct KnownCode {
+    pub(super) code: Code,
+    pub(super) until: DateTime<Utc>,
+    /// The operator who had it shown last, if the channel knows the name.
+    pub(super) reader: Option<String>,
+}
+
+impl KnownCode {
+    pub(super) fn new(code: Code, until: DateTime<Utc>) -> Self {
+        Self { code, until, reader: None }
+    }
+}
 
 /// The credentials of a new request: a public id, and a secret code of 256 random bits (REQ-OOB-04). Only the
 /// code's hash is stored.

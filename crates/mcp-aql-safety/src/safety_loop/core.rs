@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use mcp_aql_core::audit::AuditEntry;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::services::Services;
 use mcp_aql_core::store::{Change, Expected, Record, Store, StoreError};
@@ -15,15 +14,16 @@ use mcp_aql_protocol::DangerLevel;
 
 use super::action::{Action, normalize};
 use super::agent_state::AgentState;
-use super::code::RequestCredentials;
+use super::code::{KnownCode, RequestCredentials};
 use super::directive::{AgentNotification, LoopMode};
 use super::presence::{LEASE_SECONDS, Presence};
 use super::recent_audit::RecentAudit;
 use super::records::{AGENTS, Target, agent_change, indexed, read, readable, target, written};
 use super::request_limit::RequestLimit;
+use super::session_registry::WatchedSessions;
 use super::settings::{AgentPolicies, SafetyLoop};
-use super::transition::{Effects, Env, Event, Rejection};
-use crate::human_channel::{Code, HumanChannel};
+use super::transition::{Effects, Env, Rejection};
+use crate::human_channel::HumanChannel;
 
 /// The collection of running processes.
 const PROCESSES: &str = "safety_processes";
@@ -47,13 +47,14 @@ pub struct SafetyCore {
     /// The id of this process.
     pub(super) me: String,
     /// The codes that this process has issued, which are not stored anywhere else.
-    pub(super) codes: Mutex<HashMap<String, (Code, DateTime<Utc>)>>,
+    pub(super) codes: Mutex<HashMap<String, KnownCode>>,
     pub(super) presented: Mutex<RequestLimit>,
     last_heartbeat: Mutex<Option<DateTime<Utc>>>,
     /// Whether the executions of processes that are gone were ended.
     swept: AtomicBool,
     pub(crate) console: super::console_settings::ConsoleSettings,
     in_background: AtomicBool,
+    pub(super) watched: WatchedSessions,
     pub(super) recent: RecentAudit,
 }
 
@@ -79,6 +80,7 @@ impl SafetyCore {
             swept: AtomicBool::new(false),
             console: settings.console.clone(),
             in_background: AtomicBool::new(false),
+            watched: WatchedSessions::default(),
             recent,
         }
     }
@@ -161,6 +163,7 @@ impl SafetyCore {
         for group in ["live", "blocked"] {
             for record in self.group(store, group).await? {
                 let Some(state) = readable::<AgentState>(&record) else { continue };
+                self.learn_block(&state);
                 let foreign = state.live().is_some_and(|execution| execution.owner != self.me);
                 if foreign || state.start_expired(self.now()) {
                     self.run(store, &state.agent, false, |state, env, effects| {
@@ -362,30 +365,6 @@ impl SafetyCore {
             let session = execution.and_then(|execution| execution.session.clone());
             self.present(ask, (Some(state.agent.clone()), session), fresh.code).await;
         }
-    }
-
-    pub(super) async fn record(
-        &self,
-        event: &Event,
-        agent: Option<&str>,
-        session: Option<&str>,
-        execution_id: Option<&str>,
-        operation: Option<&str>,
-    ) {
-        let entry = AuditEntry {
-            event: event.event,
-            operation,
-            outcome: event.outcome,
-            reason: event.reason.as_deref(),
-            session,
-            agent,
-            execution_id,
-            challenge_id: event.challenge.as_deref(),
-            decided_by: event.by.as_deref(),
-            confirmation: event.confirmation(),
-            ..AuditEntry::default()
-        };
-        self.services.audit.record(&entry).await;
     }
 
     /// Returns the target of the request with this id.

@@ -1,7 +1,7 @@
 //! Evaluates reported steps, and applies the result to the agent.
 
 use super::action::Action;
-use super::agent_state::{AgentExecutionStatus, AgentState, Block, Execution, Pause};
+use super::agent_state::{AgentExecutionStatus, AgentState, Block, Execution, Grant, Pause};
 use super::directive::{
     AgentNotification, AutonomyDirective, LoopMode, NotificationMetadata, NotificationType,
     StepOutcome,
@@ -56,6 +56,7 @@ impl AgentState {
             execution.steps += 1;
             execution.last_action = Some(shortened(step.hint));
         }
+        let (granted, hint, caller) = (self.grant.clone(), step.hint, step.session);
         let mut directive = match env.mode {
             LoopMode::Disabled => {
                 AutonomyDirective::proceed(vec!["the safety loop is disabled".to_owned()])
@@ -83,18 +84,26 @@ impl AgentState {
             directive.notifications.extend(env.blocks.iter().cloned());
         }
         if env.mode != LoopMode::Disabled {
-            let outcome = match (directive.may_continue, directive.stopped) {
-                (true, _) => "allowed",
-                (false, None) => "paused",
-                (false, Some(_)) => "denied",
-            };
-            let reason = directive.reason.clone().unwrap_or_else(|| directive.factors.join("; "));
-            effects.note(Event::new("STEP_EVALUATED", outcome).reason(&reason));
+            let event = evaluated(&directive).action(hint);
+            let used = granted.filter(|_| directive.may_continue && self.grant.is_none());
+            effects.note(self.with_request(event, used).caller(caller));
         }
         if let Some(execution) = self.live_mut() {
             execution.directive = Some(directive.clone());
         }
         Ok(directive)
+    }
+
+    /// Adds the request that allowed the step, or the one that the agent waits for.
+    fn with_request(&self, event: Event, used: Option<Grant>) -> Event {
+        if let Some(approval) = used.and_then(|grant| grant.approval) {
+            return event.challenge(&approval.request).by(&approval.by);
+        }
+        let waits = event.outcome != "allowed";
+        match self.requests().last().filter(|_| waits) {
+            Some(ask) => event.challenge(&ask.id),
+            None => event,
+        }
     }
 
     /// Returns the decision that the loop would make, without enforcing it (REQ-LOOP-11).
@@ -322,7 +331,7 @@ impl AgentState {
         let asked =
             self.create_request(RequestKind::Block, (step.hint, reasons), false, env, effects);
         let Some(ask) = asked else { return AutonomyDirective::pause(reason, factors) };
-        effects.note(Event::new("AGENT_BLOCKED", "denied").reason(&reason).challenge(&ask.id));
+        effects.note(Event::new("AGENT_BLOCKED", "denied").reason(&reason).request(&ask));
         let mut directive = AutonomyDirective::pause(
             format!("{reason}. Stop: a person has to verify challenge {}", ask.id),
             factors,
@@ -334,6 +343,7 @@ impl AgentState {
             reason,
             since: env.now,
             session: step.session.map(str::to_owned),
+            stopped: false,
             ask,
         });
         directive
@@ -353,6 +363,17 @@ impl AgentState {
             block.ask = ask;
         }
     }
+}
+
+/// The event of an evaluated step.
+fn evaluated(directive: &AutonomyDirective) -> Event {
+    let outcome = match (directive.may_continue, directive.stopped) {
+        (true, _) => "allowed",
+        (false, None) => "paused",
+        (false, Some(_)) => "denied",
+    };
+    let reason = directive.reason.clone().unwrap_or_else(|| directive.factors.join("; "));
+    Event::new("STEP_EVALUATED", outcome).reason(&reason)
 }
 
 fn evaluate_action(

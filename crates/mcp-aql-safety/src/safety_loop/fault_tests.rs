@@ -23,7 +23,7 @@ use super::agent_state::AgentExecutionStatus;
 use super::calls::StepReport;
 use super::core::SafetyCore;
 use crate::ByOperator as _;
-use crate::human_channel::MemoryChannel;
+use crate::human_channel::{Decider, MemoryChannel};
 use crate::operator::OperatorAccess as _;
 use crate::safety_loop::WithSafetyLoop as _;
 
@@ -287,4 +287,59 @@ async fn people_are_asked_and_answer_though_the_store_fails_behind_it() {
     };
     let step = core.step(Some(&session), &step).await.unwrap();
     assert!(step.autonomy.may_continue, "{step:?}");
+}
+
+#[tokio::test]
+async fn an_operator_stops_a_running_agent_from_any_process() {
+    // REQ-OOB-08, REQ-OOB-09
+    let store = Odd::default();
+    let (one, other, session) = (adapter(&store), adapter(&store), Session::new());
+    session.introduce("cursor 1.7.2");
+    let step = || StepReport {
+        agent: "Ada".to_owned(),
+        hint: "read_file notes.txt".to_owned(),
+        description: None,
+        outcome: None,
+        findings: None,
+    };
+    let begun = core(&one).start(Some(&session), "Ada", None).await.unwrap();
+    let id = begun.request_id.unwrap();
+    for (adapter, elsewhere) in [(&one, false), (&other, true)] {
+        let operator = adapter.operator().unwrap();
+        if !elsewhere {
+            let pending = operator.stop("Ada", "test").await.unwrap_err();
+            assert_eq!(pending.code(), ErrorCode::NotFoundResource, "it does not run yet");
+            operator.approve(&id, "test").await.unwrap();
+        }
+        let directive = core(&one).step(Some(&session), &step()).await.unwrap().autonomy;
+        assert!(directive.may_continue, "{directive:?}");
+        let view = operator.overview().await.unwrap().agents.remove(0);
+        assert_eq!(view.client.as_deref(), Some("cursor 1.7.2"));
+        assert_eq!(view.session.as_deref(), Some(session.id()));
+
+        operator.stop("ada", Decider::from("console").operator("bo")).await.unwrap();
+        assert!(operator.stop("Ada", "test").await.is_err(), "it is blocked already");
+        let overview = operator.overview().await.unwrap();
+        let block = &overview.blocks[0];
+        assert!(block.stopped && block.action == "read_file notes.txt", "{block:?}");
+        let entry = overview.audit.iter().find(|entry| entry["event"] == "AGENT_BLOCKED").unwrap();
+        assert_eq!((&entry["operator"], &entry["decided_by"]), (&json!("bo"), &json!("console")));
+
+        // The session may not call this adapter either. Another process learns it with its next heartbeat.
+        if elsewhere {
+            let store = core(&one).store().await.unwrap();
+            core(&one).sweep(store).await.unwrap();
+        }
+        assert_eq!(clear(&one, Some(&session)).await, Some(ErrorCode::PermissionDenied));
+        let refused = core(&one).step(Some(&session), &step()).await.unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::PermissionDenied, "{refused}");
+        operator.unblock("Ada", "test").await.unwrap();
+    }
+
+    let logging = builder(&Odd::default()).safety_loop(
+        SafetyLoop::new().mode(super::LoopMode::Logging).channel(MemoryChannel::default()),
+    );
+    let logging = logging.build().unwrap();
+    let error = logging.operator().unwrap().stop("Ada", "test").await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::PermissionDenied, "nothing is enforced");
 }

@@ -4,7 +4,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_core::store::{Change, Expected, NewRecord, Record, Store, StoreError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
+use super::action::hex;
 use super::agent_state::{AgentState, PersonRequest};
 
 /// The collection of agents, by their normalized names.
@@ -78,4 +80,15 @@ pub(super) fn indexed(ask: &PersonRequest, target: &Target) -> Result<[Change; 2
         Ok::<_, StoreError>(Change::put(INDEX, key, Expected::Any, record))
     };
     Ok([put(format!("id {}", ask.id))?, put(format!("code {}", ask.hash))?])
+}
+
+/// Returns the key under which a call's approval is stored.
+pub(super) fn call_key(operation: &str, params_hash: &str, session: Option<&str>) -> String {
+    let mut hash = Sha256::new();
+    for part in [operation, params_hash, session.unwrap_or_default()] {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    hash.update([u8::from(session.is_some())]);
+    hex(&hash.finalize())
 }

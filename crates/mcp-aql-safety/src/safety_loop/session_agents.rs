@@ -1,7 +1,7 @@
 //! The agents of sessions: which execute, which are blocked, and their end with the session.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use mcp_aql_core::error::OperationError;
@@ -14,6 +14,7 @@ use super::agent_state::AgentState;
 use super::core::{HEARTBEAT_INTERVAL, SafetyCore};
 use super::directive::LoopMode;
 use super::records::{read, readable};
+use super::session_registry::SessionAgents;
 use super::transition::{Event, Rejection};
 
 /// The maximum number of agents that may run in one session.
@@ -23,18 +24,6 @@ pub(super) const MAX_AGENTS: usize = 50;
 /// have different agents.
 #[derive(Default)]
 struct AllAgents(Mutex<HashMap<String, Arc<SessionAgents>>>);
-
-/// The agents of a session in one safety loop.
-#[derive(Default)]
-pub(super) struct SessionAgents {
-    /// The executing agents, by their normalized names.
-    pub(super) executing: Mutex<BTreeSet<String>>,
-    /// The agents that were blocked in this session, with a number for each block.
-    blocked: Mutex<BTreeMap<String, u64>>,
-    numbers: AtomicU64,
-    /// Whether a task waits for the session's end.
-    watched: AtomicBool,
-}
 
 /// A slot among a session's agents, released when it is dropped unless it is kept.
 pub(super) struct AgentSlot {
@@ -98,6 +87,16 @@ impl SafetyCore {
             let known = self.agents_of(session);
             let number = known.numbers.fetch_add(1, Ordering::Relaxed);
             lock(&known.blocked).insert(normalize(agent).0, number);
+        }
+    }
+
+    /// Remembers the block of an agent that was stopped by an operator, also in another process, in its session.
+    pub(super) fn learn_block(&self, state: &AgentState) {
+        let Some(block) = state.block.as_ref().filter(|block| block.stopped) else { return };
+        let session = block.session.as_deref().unwrap_or_default();
+        if let Some(known) = self.watched.get(session) {
+            let number = known.numbers.fetch_add(1, Ordering::Relaxed);
+            lock(&known.blocked).entry(normalize(&state.agent).0).or_insert(number);
         }
     }
 
@@ -234,6 +233,7 @@ impl SafetyCore {
     pub(super) async fn watch(self: &Arc<Self>, session: &Session, agent: &str) {
         let known = self.agents_of(session);
         lock(&known.executing).insert(normalize(agent).0);
+        self.watched.insert(session.id(), &known);
         if session.has_ended() && self.end_session(session.id(), &known).await {
             return;
         }

@@ -58,7 +58,7 @@ impl AgentState {
                 ask.expires_at = ask.expires_at.min(latest);
                 if !ask.closed && now >= ask.expires_at {
                     ask.closed = true;
-                    effects.note(Event::new("CHALLENGE_EXPIRED", "expired").challenge(&id));
+                    effects.note(Event::new("CHALLENGE_EXPIRED", "expired").request(ask));
                     effects.closed.push(id);
                 }
             }
@@ -158,13 +158,14 @@ impl AgentState {
             hash: env.fresh_hash.to_owned(),
             action,
             reasons,
+            asked_at: Some(env.now),
             expires_at: env.now + env.timeout,
             closed: false,
             tried: false,
         };
         effects.present = Some(ask.clone());
         let reason = ask.reasons.first().map_or("", String::as_str);
-        effects.note(Event::new("CHALLENGE_ISSUED", "issued").reason(reason).challenge(&ask.id));
+        effects.note(Event::new("CHALLENGE_ISSUED", "issued").reason(reason).request(&ask));
         Some(ask)
     }
 
@@ -219,7 +220,7 @@ impl AgentState {
         self.grant = None;
         let last = self.execution.replace(new_execution(start, runs, env));
         let outcome = if runs { "allowed" } else { "pending" };
-        effects.note(Event::new("EXECUTION_STARTED", outcome));
+        effects.note(Event::new("EXECUTION_STARTED", outcome).action(start.action));
         if runs {
             return Ok(());
         }
@@ -305,6 +306,7 @@ fn new_execution(start: &Start<'_>, runs: bool, env: &Env<'_>) -> Execution {
         id: start.execution_id.to_owned(),
         status,
         session: start.session.map(str::to_owned),
+        client: start.client.map(str::to_owned),
         owner: env.me.to_owned(),
         made_at: env.now,
         started_at: runs.then_some(env.now),

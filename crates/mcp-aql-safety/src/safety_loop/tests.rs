@@ -28,7 +28,8 @@ use super::recent_audit::RecentAudit;
 use super::session_agents::MAX_AGENTS;
 use super::{NotificationType, SafetyLoop, StepOutcome, WithSafetyLoop as _};
 use crate::human_channel::{
-    ChannelError, HumanChannel, HumanRequest, MemoryChannel, OperatorBackend as _, VoidReason,
+    ChannelError, Decider, HumanChannel, HumanRequest, MemoryChannel, OperatorBackend as _,
+    VoidReason,
 };
 use crate::operator::OperatorAccess as _;
 
@@ -157,7 +158,7 @@ impl Rig {
             let Some(state) = self.process.core.state(agent).await.unwrap() else { continue };
             let ids: Vec<_> = state.requests().map(|ask| ask.id.clone()).collect();
             for id in ids {
-                desk.renew_code(&id, "test").await.unwrap();
+                desk.renew_code(&id, Decider::from("test")).await.unwrap();
             }
         }
     }
@@ -387,7 +388,7 @@ async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
         Happens::Decide(place, approve) => {
             let Some(request) = recent(place) else { return };
             let desk = ApprovalQueue(Arc::clone(&rig.process.core));
-            if desk.decide(&request.id, approve, "test").await.is_ok() {
+            if desk.decide(&request.id, approve, Decider::from("test")).await.is_ok() {
                 assert!(model.used.insert(request.id.clone()), "it was answered twice");
                 assert!(!model.burned.contains(&request.id));
                 let agent = place_of(request.agent.as_deref().unwrap());
@@ -400,7 +401,7 @@ async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
         }
         Happens::Unblock(agent) => {
             let desk = ApprovalQueue(Arc::clone(&rig.process.core));
-            let done = desk.unblock(AGENTS[agent], "test").await;
+            let done = desk.unblock(AGENTS[agent], Decider::from("test")).await;
             assert_eq!(done.is_ok(), model.blocked.contains_key(&agent));
             if done.is_ok() {
                 model.release(agent);
@@ -409,7 +410,7 @@ async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
         Happens::Renew(place) => {
             let Some(request) = recent(place) else { return };
             let desk = ApprovalQueue(Arc::clone(&rig.process.core));
-            if desk.renew_code(&request.id, "test").await.is_ok() {
+            if desk.renew_code(&request.id, Decider::from("test")).await.is_ok() {
                 assert_ne!(rig.people.requests().pop().unwrap().id, request.id);
                 if let Some(Some(until)) =
                     model.paused.get_mut(&place_of(request.agent.as_deref().unwrap()))
@@ -541,7 +542,7 @@ fn nothing_is_approved_unseen() {
             rig.step(0, &hint, None).await.unwrap();
             let request = rig.people.requests().pop().unwrap();
             assert_eq!(request.action, hint);
-            desk.renew_code(&request.id, "test").await.unwrap();
+            desk.renew_code(&request.id, Decider::from("test")).await.unwrap();
             assert_eq!(rig.people.requests().pop().unwrap().action, hint);
         }
         let block = desk.overview().await.unwrap().blocks.remove(0);
@@ -650,7 +651,7 @@ fn nobody_fills_the_store_with_agents() {
         // An ended execution releases its slot, independent of the cause.
         let desk = ApprovalQueue(Arc::clone(core));
         let request = rig.people.requests().pop().unwrap();
-        desk.decide(&request.id, false, "test").await.unwrap();
+        desk.decide(&request.id, false, Decider::from("test")).await.unwrap();
         start("more".to_owned()).await.unwrap();
         assert_eq!(live().await, MAX_AGENTS);
 
@@ -930,7 +931,7 @@ async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usi
         minutes.fetch_add(2, std::sync::atomic::Ordering::Relaxed);
         core.start(Some(session), agent, None).await.unwrap();
         let request = people.requests().pop().unwrap();
-        desk.decide(&request.id, true, "test").await.unwrap();
+        desk.decide(&request.id, true, Decider::from("test")).await.unwrap();
     };
     let names: Vec<_> = (0..MAX_AGENTS).map(|number| format!("agent {number}")).collect();
     for name in &names {
@@ -983,7 +984,7 @@ async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usi
         let stopped = core.step(Some(&bad), &report("bad", "drop_table")).await.unwrap();
         assert_eq!(stopped.autonomy.stopped, Some(true));
         assert_eq!(told().await, [[NotificationType::DangerZone]]);
-        desk.unblock("bad", "test").await.unwrap();
+        desk.unblock("bad", Decider::from("test")).await.unwrap();
         assert_eq!(told().await, [Vec::<NotificationType>::new()]);
         let id = core
             .request_approval(ApprovalRequest {
@@ -999,7 +1000,7 @@ async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usi
             .unwrap();
         assert_eq!(waiting().await, MAX_AGENTS, "each waits for the person");
         assert_eq!(told().await, [[NotificationType::PermissionPending]]);
-        desk.decide(&id, true, "test").await.unwrap();
+        desk.decide(&id, true, Decider::from("test")).await.unwrap();
         assert_eq!(waiting().await, 0, "and each goes on");
         assert_eq!(told().await, [Vec::<NotificationType>::new()]);
     };
@@ -1174,7 +1175,7 @@ fn failed_tries_are_counted_whatever_they_are_and_over_restarts() {
         assert_eq!(done.details()["retry_after_seconds"], 60);
         // The right code of a new challenge has to wait too, and so does a session that guesses.
         let desk = ApprovalQueue(Arc::clone(&rig.process.core));
-        desk.renew_code(&request.id, "test").await.unwrap();
+        desk.renew_code(&request.id, Decider::from("test")).await.unwrap();
         let fresh = rig.people.requests().pop().unwrap();
         let locked = rig.give(&fresh, fresh.code.reveal()).await;
         assert_eq!(locked, Err(ErrorCode::RateLimitExceeded));
@@ -1295,7 +1296,7 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
         core.request_approval(ask()).await.unwrap();
         let desk = ApprovalQueue(Arc::clone(core));
         let id = rig.people.requests().pop().unwrap().id;
-        desk.decide(&id, false, "test").await.unwrap();
+        desk.decide(&id, false, Decider::from("test")).await.unwrap();
         assert!(!core.take_approval("delete_bed", "h1", Some(rig.session(0))).await.unwrap());
         assert!(rig.step(0, "read_file a", None).await.unwrap().autonomy.may_continue);
     });
@@ -1322,7 +1323,7 @@ fn an_answer_reaches_the_agent_if_nobody_could_tell_it() {
             .unwrap();
         let waiting = rig.store.get("safety_agents", "ada").await.unwrap().unwrap();
         assert!(!rig.step(0, "read_file a", None).await.unwrap().autonomy.may_continue);
-        ApprovalQueue(Arc::clone(core)).decide(&id, false, "test").await.unwrap();
+        ApprovalQueue(Arc::clone(core)).decide(&id, false, Decider::from("test")).await.unwrap();
         // Simulates a process that was killed between the answer and the notification of the agent.
         let kept = NewRecord::new(waiting.value).group(waiting.group.unwrap());
         let change = Change::put("safety_agents", "ada", Expected::Any, kept);
@@ -1352,7 +1353,7 @@ fn an_approval_lasts_no_longer_because_the_clock_went_back() {
                 .await
                 .unwrap();
             let desk = ApprovalQueue(Arc::clone(core));
-            desk.decide(&id, true, "test").await.unwrap();
+            desk.decide(&id, true, Decider::from("test")).await.unwrap();
             rig.pass(seconds);
             let got = core.take_approval("delete_bed", "h1", session).await.unwrap();
             assert_eq!(got, taken, "after {seconds} seconds");
@@ -1376,26 +1377,26 @@ fn a_renewed_request_is_about_the_call_that_it_was_about() {
         };
         let shown = core.request_approval(ask("h1", "delete_bed 1")).await.unwrap();
         let other = core.request_approval(ask("h2", "delete_bed 2")).await.unwrap();
-        desk.renew_code(&shown, "test").await.unwrap();
+        desk.renew_code(&shown, Decider::from("test")).await.unwrap();
         let renewed = rig.people.requests().pop().unwrap();
         assert_eq!((&renewed.id, &*renewed.action), (&shown, "delete_bed 1"));
         // An approval on an outdated page applies to the call that it showed only.
-        desk.decide(&shown, true, "test").await.unwrap();
+        desk.decide(&shown, true, Decider::from("test")).await.unwrap();
         assert!(!core.take_approval("delete_bed", "h2", session).await.unwrap());
         assert!(core.take_approval("delete_bed", "h1", session).await.unwrap());
         // A later request has another id, even for the same call. The page's id is no longer valid.
         let next = core.request_approval(ask("h1", "delete_bed 1")).await.unwrap();
         assert!(next != shown && next != other);
-        desk.decide(&shown, true, "test").await.unwrap_err();
-        desk.renew_code(&shown, "test").await.unwrap_err();
+        desk.decide(&shown, true, Decider::from("test")).await.unwrap_err();
+        desk.renew_code(&shown, Decider::from("test")).await.unwrap_err();
         assert!(!core.take_approval("delete_bed", "h1", session).await.unwrap());
         // The same applies to an agent's request, which receives a new id when it is renewed.
         rig.begun(1).await;
         rig.step(1, "deploy_f now", None).await.unwrap();
         let old = rig.people.requests().pop().unwrap().id;
-        desk.renew_code(&old, "test").await.unwrap();
+        desk.renew_code(&old, Decider::from("test")).await.unwrap();
         assert_ne!(rig.people.requests().pop().unwrap().id, old);
-        desk.decide(&old, true, "test").await.unwrap_err();
+        desk.decide(&old, true, Decider::from("test")).await.unwrap_err();
     });
 }
 

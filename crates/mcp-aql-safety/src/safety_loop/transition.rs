@@ -4,6 +4,7 @@ use super::agent_state::PersonRequest;
 use super::directive::{AgentNotification, LoopMode};
 use super::evaluator::AgentPolicy;
 use super::risk::RiskScorer;
+use crate::human_channel::Decider;
 use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_core::audit::{Confirmation, ConfirmationStep, ConfirmedBy};
 
@@ -47,14 +48,16 @@ pub(super) struct Event {
     pub(super) outcome: &'static str,
     pub(super) reason: Option<String>,
     pub(super) challenge: Option<String>,
-    pub(super) by: Option<String>,
+    pub(super) by: Option<Decider>,
+    /// The action that is judged.
+    pub(super) action: Option<String>,
     /// The caller's session, if it may differ from the session of the execution.
     pub(super) caller: Option<Option<String>>,
 }
 
 impl Event {
     pub(super) fn new(event: &'static str, outcome: &'static str) -> Self {
-        Self { event, outcome, reason: None, challenge: None, by: None, caller: None }
+        Self { event, outcome, reason: None, challenge: None, by: None, action: None, caller: None }
     }
 
     /// Returns the step of a person's confirmation that this event is.
@@ -78,9 +81,20 @@ impl Event {
         self
     }
 
-    pub(super) fn by(mut self, by: &str) -> Self {
-        self.by = Some(by.to_owned());
+    pub(super) fn by(mut self, by: &Decider) -> Self {
+        self.by = Some(by.clone());
         self
+    }
+
+    /// Sets the action that is judged.
+    pub(super) fn action(mut self, action: &str) -> Self {
+        self.action = Some(action.to_owned());
+        self
+    }
+
+    /// Sets the request that the event is about, and its action.
+    pub(super) fn request(self, ask: &PersonRequest) -> Self {
+        self.challenge(&ask.id).action(&ask.action)
     }
 
     /// Sets the session of the caller, who may have none.
@@ -132,6 +146,8 @@ pub(super) enum Rejection {
 /// The parameters of `execute_agent`.
 pub(super) struct Start<'a> {
     pub(super) session: Option<&'a str>,
+    /// The client of the session.
+    pub(super) client: Option<&'a str>,
     pub(super) execution_id: &'a str,
     /// The hash of the agent's parameters.
     pub(super) parameters: &'a str,

@@ -191,6 +191,8 @@ impl ServerHandler for RmcpServer {
         let capabilities = serde_json::to_value(&request.capabilities).unwrap_or_default();
         let capabilities = capabilities.as_object().cloned().unwrap_or_default();
         connection.negotiated(result.protocol_version.as_str(), &capabilities, tasks);
+        let client = &request.client_info;
+        connection.introduced(format!("{} {}", client.name, client.version));
         // They belong to versions without this request.
         result.capabilities.extensions = None;
         Ok(result)

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::connection::Connection;
 use crate::mcp_version::{MCP_VERSIONS, WITH_TASKS, has_handshake, negotiate};
-use crate::request_meta::RequestMeta;
+use crate::request_meta::{RequestMeta, client_label};
 use crate::rpc_error::RpcError;
 use crate::service::ServerDescription;
 use crate::task_source::{TASKS_EXTENSION, TaskSource, tasks_capability};
@@ -45,8 +45,7 @@ struct InitializeParams<'a> {
     #[serde(borrow)]
     protocol_version: Cow<'a, str>,
     capabilities: Map<String, Value>,
-    #[serde(rename = "clientInfo")]
-    _client_info: Map<String, Value>,
+    client_info: Map<String, Value>,
 }
 
 /// The result of `initialize`.
@@ -136,7 +135,9 @@ impl Lifecycle {
         tasks: Option<&dyn TaskSource>,
     ) -> Result<String, RpcError> {
         let params = serde_json::from_str::<InitializeParams<'_>>(params.map_or("", RawValue::get));
-        let Ok(InitializeParams { protocol_version, capabilities: of_client, .. }) = params else {
+        let Ok(InitializeParams { protocol_version, capabilities: of_client, client_info }) =
+            params
+        else {
             return Err(RpcError::new(
                 -32602,
                 "initialize takes 'protocolVersion' as a string, and 'capabilities' and \
@@ -146,6 +147,7 @@ impl Lifecycle {
         self.has_handshake = true;
         let protocol_version = negotiate(&protocol_version);
         connection.negotiated(protocol_version, &of_client, tasks);
+        connection.introduced(client_label(&client_info));
         self.version = Some(protocol_version);
         let tasks = tasks.filter(|_| protocol_version == WITH_TASKS);
         let tasks = tasks.map(|source| ("tasks", tasks_capability(source)));

@@ -89,9 +89,12 @@ impl<'a> ConfirmationTicket<'a> {
                 gate.tokens.audit_claimed(claim).await;
                 AuditIds { token: claim.confirmation_id(), ..AuditIds::default() }
             }
-            Proof::Approval { claim, .. } => {
-                AuditIds { challenge: Some(&claim.request_id), ..AuditIds::default() }
-            }
+            Proof::Approval { claim, .. } => AuditIds {
+                challenge: Some(&claim.request_id),
+                decided_by: claim.decided_by.as_deref(),
+                operator: claim.operator.as_deref(),
+                ..AuditIds::default()
+            },
         };
         if let Some(time) = required.session {
             let by_person = matches!(self.proof, Proof::Approval { .. });

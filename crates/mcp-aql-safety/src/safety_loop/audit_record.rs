@@ -1,0 +1,39 @@
+//! Writes the events of the safety loop to the audit log.
+
+use mcp_aql_core::audit::AuditEntry;
+
+use super::core::SafetyCore;
+use super::secret_mask::masked;
+use super::transition::Event;
+
+impl SafetyCore {
+    /// Records an event. What looks like a secret in the texts of an agent is masked.
+    pub(super) async fn record(
+        &self,
+        event: &Event,
+        agent: Option<&str>,
+        session: Option<&str>,
+        execution_id: Option<&str>,
+        operation: Option<&str>,
+    ) {
+        let by = event.by.as_ref();
+        let action = event.action.as_deref().map(masked);
+        let reason = event.reason.as_deref().map(masked);
+        let entry = AuditEntry {
+            event: event.event,
+            operation,
+            outcome: event.outcome,
+            action: action.as_deref(),
+            reason: reason.as_deref(),
+            session,
+            agent,
+            execution_id,
+            challenge_id: event.challenge.as_deref(),
+            decided_by: by.map(|by| by.channel()),
+            operator: by.and_then(|by| by.name()),
+            confirmation: event.confirmation(),
+            ..AuditEntry::default()
+        };
+        self.services.audit.record(&entry).await;
+    }
+}
