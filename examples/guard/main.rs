@@ -44,7 +44,8 @@ fn adapter(arguments: &Arguments, state: &Path, options: &Options) -> mcp_aql::R
         .port(arguments.port)
         .state_dir(state)
         .login_command(arguments.login_command())
-        .stay_signed_in(arguments.stay_signed_in);
+        .stay_signed_in(arguments.stay_signed_in)
+        .audit_log(state.join("audit.jsonl"));
     let mut people = policy::usual().console(console);
     if arguments.terminal {
         people = people.channel(TerminalChannel::new());

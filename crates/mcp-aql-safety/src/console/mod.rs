@@ -1,5 +1,6 @@
 //! The operator console: a web page on loopback for operators.
 
+mod audit_tail;
 mod console_file;
 #[cfg(test)]
 mod demo;
@@ -14,7 +15,7 @@ mod tests;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -73,6 +74,8 @@ struct Shared {
     links: Links,
     sessions: Sessions,
     login_command: Option<String>,
+    /// The audit log whose end the page shows.
+    audit_log: Option<PathBuf>,
     /// The name in links that this process creates.
     name: OperatorName,
 }
@@ -130,6 +133,7 @@ impl Console {
             links: Links::default(),
             sessions: Sessions::new(options.session_timeout, sessions),
             login_command: options.login_command.clone(),
+            audit_log: options.audit_log.clone(),
             name,
         });
         let stopped = CancellationToken::new();

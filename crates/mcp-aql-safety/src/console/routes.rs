@@ -20,10 +20,11 @@ use mcp_aql_protocol::ErrorCode;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
+use super::audit_tail::last_entries;
 use super::response::{HTML, ICON, JSON, LOGIN, STYLE, answer, refusal, signed_out};
 use super::sessions::Attempt;
 use super::{Shared, request_guard};
-use crate::human_channel::{CONSOLE_NAME, Decider, OperatorName};
+use crate::human_channel::{CONSOLE_NAME, Decider, OperatorName, Overview};
 
 type Console = State<Arc<Shared>>;
 /// The operator who sent a request, from [`request_guard`].
@@ -110,6 +111,10 @@ async fn logout(State(shared): Console, Extension(operator): By, headers: Header
 
 async fn overview(State(shared): Console, headers: HeaderMap) -> Response {
     let text = match shared.operator.overview().await {
+        Ok(overview) => with_history(&shared, overview).await,
+        Err(error) => Err(error),
+    };
+    let text = match text {
         Ok(overview) => serde_json::to_vec(&overview).map_err(OperationError::internal),
         Err(error) => Err(error),
     };
@@ -122,6 +127,14 @@ async fn overview(State(shared): Console, headers: HeaderMap) -> Response {
         return (StatusCode::NOT_MODIFIED, [(ETAG, tag)]).into_response();
     }
     ([(ETAG, tag), (CONTENT_TYPE, JSON.to_owned())], text).into_response()
+}
+
+/// Adds the end of the audit log to an overview.
+async fn with_history(shared: &Shared, mut overview: Overview) -> Result<Overview, OperationError> {
+    if let Some(path) = &shared.audit_log {
+        overview.audit = last_entries(path).await.map_err(OperationError::internal)?;
+    }
+    Ok(overview)
 }
 
 async fn decide(

@@ -425,6 +425,21 @@ async fn an_operator_decides() {
 }
 
 #[tokio::test]
+async fn the_page_shows_what_happened_before_the_start() {
+    let path = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("audit"));
+    let demo = DemoBackend::new(Utc::now());
+    let options = ConsoleOptions::new().print_login_link(false).audit_log(&path);
+    let console = Console::start(demo.operator(), options).await.unwrap();
+    let fixture = Fixture { demo, console };
+    let browser = fixture.browser().await;
+    let shown = async || browser.asks("GET /api/overview").await.json()["audit"].take();
+    assert_eq!(shown().await, serde_json::json!([]), "there is no file yet");
+    std::fs::write(&path, "{\"event\":\"A\"}\nno JSON\n{\"event\":\"B\"}\n{\"event\":").unwrap();
+    assert_eq!(shown().await, serde_json::json!([{ "event": "B" }, { "event": "A" }]));
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[tokio::test]
 async fn an_operator_stops_an_agent() {
     let fixture = Fixture::new().await;
     let browser = fixture.browser().await;

@@ -33,6 +33,7 @@ pub struct ConsoleOptions {
     pub(crate) print_login_link: bool,
     operator_name: Option<String>,
     pub(crate) stay_signed_in: bool,
+    pub(crate) audit_log: Option<PathBuf>,
 }
 
 impl Default for ConsoleOptions {
@@ -52,6 +53,7 @@ impl ConsoleOptions {
             print_login_link: true,
             operator_name: None,
             stay_signed_in: false,
+            audit_log: None,
         }
     }
 
@@ -89,6 +91,14 @@ impl ConsoleOptions {
     /// Default: off.
     pub fn stay_signed_in(mut self, on: bool) -> Self {
         self.stay_signed_in = on;
+        self
+    }
+
+    /// Sets the audit log of the adapter, so that the page shows its last 200 entries, of all processes that write to
+    /// the file and also from before the start of this one. Default: none. Then the page shows the entries of this process
+    /// since its start.
+    pub fn audit_log(mut self, path: impl Into<PathBuf>) -> Self {
+        self.audit_log = Some(path.into());
         self
     }
 
