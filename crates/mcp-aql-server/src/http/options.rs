@@ -211,8 +211,8 @@ impl HttpOptions {
     /// with `Retry-After` and JSON-RPC's error -32000. Existing sessions are not affected.
     ///
     /// Sessions of clients that disconnect without closing them count until
-    /// [`session_timeout`](Self::session_timeout). A session without calls takes about 60 KiB, plus
-    /// the state that your operations keep in it.
+    /// [`session_timeout`](Self::session_timeout). A session takes about 60 KiB, or 100 KiB with
+    /// the replies to ten changes, plus the state that your operations keep in it.
     #[must_use]
     pub fn max_sessions(mut self, sessions: usize) -> Self {
         self.max_sessions = sessions;
