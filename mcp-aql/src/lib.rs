@@ -203,5 +203,5 @@ pub mod transport {
     #[doc(inline)]
     pub use mcp_aql_server::ServeStdio;
     #[doc(inline)]
-    pub use mcp_aql_server::ServeStream;
+    pub use mcp_aql_server::{ServeStream, Shutdown};
 }

@@ -90,6 +90,7 @@ fn http_rejects_invalid_bounds() {
     let http = ["serve", "--http", "127.0.0.1:0"];
     for (args, fragment) in [
         (&["serve", "--max-sessions", "5"][..], "--http <ADDRESS>"),
+        (&["serve", "--drain-timeout", "3601"], "3601 is not in 0..=3600"),
         (&["serve", "--client-timeout", "5"], "--http <ADDRESS>"),
         (&["serve", "--max-connections", "5"], "--http <ADDRESS>"),
         (&[&http[..], &["--max-connections", "0"]].concat(), "0 is not in 1..=1000000"),

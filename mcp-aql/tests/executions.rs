@@ -61,7 +61,7 @@ async fn the_command_line_waits_for_the_end() {
 #[tokio::test]
 async fn a_server_that_stops_leaves_nothing_running() {
     // REQ-LIF-10
-    let adapter = adapter();
+    let adapter = adapter().with_drain_timeout(Duration::ZERO);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let serving = tokio::spawn({

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::Either;
-use mcp_aql_protocol::SemanticCategory;
+use mcp_aql_protocol::{ErrorCode, SemanticCategory};
 use tokio::sync::{RwLock, Semaphore};
 
 use crate::error::OperationError;
@@ -175,8 +175,12 @@ fn timed_out(limit: Duration, reads: bool) -> OperationError {
         .with_detail("timeout_seconds", seconds)
 }
 
+/// The error of a call that has not started, or that was a READ, when it was cancelled. It has no correlation id: the log
+/// has no cause.
 pub(crate) fn given_up() -> OperationError {
-    OperationError::internal("the caller gave up")
+    let message = "Internal error: 'the call was cancelled before it ended: its caller cancelled it, or its session or \
+                   the server has ended'. It has changed nothing";
+    OperationError::new(ErrorCode::InternalError, message)
 }
 
 /// Starts a function of the author's. The returned future turns a panic into `INTERNAL_ERROR`, so that the session

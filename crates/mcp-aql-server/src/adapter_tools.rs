@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::call_tracer::CallTracer;
@@ -187,14 +188,30 @@ impl ToolService for AdapterTools {
 
     /// Whether this is a call of a single READ operation.
     fn is_read(&self, arguments: &ToolArguments<'_>) -> bool {
-        let entry = arguments.operation().and_then(|name| self.adapter.registry().get(name));
-        entry.is_some_and(|entry| entry.operation.spec.category == SemanticCategory::Read)
+        self.operation(arguments).is_some_and(|(_, category)| category == SemanticCategory::Read)
     }
 
     /// Whether this is a call of an operation that may require a confirmation, or of several operations.
     fn may_need_confirmation(&self, arguments: &ToolArguments<'_>) -> bool {
         let entry = arguments.operation().and_then(|name| self.adapter.registry().get(name));
         entry.is_none_or(|entry| entry.operation.permission.may_ask())
+    }
+
+    fn operation(&self, arguments: &ToolArguments<'_>) -> Option<(&'static str, SemanticCategory)> {
+        let spec = &self.adapter.registry().get(arguments.operation()?)?.operation.spec;
+        Some((spec.name, spec.category))
+    }
+
+    fn drain_timeout(&self) -> Duration {
+        self.adapter.drain_timeout()
+    }
+
+    fn background_work(&self) -> BoxFuture<'_, ()> {
+        erased(self.adapter.executions_ended())
+    }
+
+    fn log_cut_off(&self) {
+        self.adapter.log_cut_off_executions();
     }
 
     fn tasks(&self) -> Option<&dyn TaskSource> {

@@ -11,6 +11,7 @@ mod batch_budget;
 mod calls;
 mod connection;
 mod discovery;
+mod drain;
 mod elicitation;
 #[cfg(feature = "http")]
 mod http;
@@ -44,6 +45,7 @@ mod tool_table;
 mod tool_template;
 mod wire;
 
+pub use drain::Shutdown;
 #[cfg(feature = "http")]
 pub use http::{HttpOptions, ServeHttp, serve_connections, serve_tools_listener};
 pub use rpc_error::RpcError;

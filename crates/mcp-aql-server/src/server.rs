@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::batch_budget::{BatchBudget, FEWER_CALLS_ADVICE};
 use super::connection::Connection;
+use super::drain::{CallLabel, Drain, DrainEnd};
 use super::elicitation::input_required;
 use super::origin;
 use super::principal_sessions::PrincipalSessions;
@@ -34,6 +35,7 @@ pub(super) struct ServerState {
     description: ServerDescription,
     /// The sessions of principals without connections of their own.
     principals: PrincipalSessions,
+    drain: Arc<Drain>,
 }
 
 impl ServerState {
@@ -41,7 +43,8 @@ impl ServerState {
     pub(super) fn new(service: Arc<dyn ToolService>, tools: &[ToolDefinition]) -> Arc<Self> {
         let description = service.description();
         let tools = ToolTable::new(tools, service.tasks());
-        Arc::new(Self { service, tools, description, principals: PrincipalSessions::default() })
+        let (principals, drain) = (PrincipalSessions::default(), Arc::default());
+        Arc::new(Self { service, tools, description, principals, drain })
     }
 
     pub(super) fn description(&self) -> &ServerDescription {
@@ -52,6 +55,35 @@ impl ServerState {
     #[cfg(feature = "http")]
     pub(super) fn has_tasks(&self) -> bool {
         self.service.tasks().is_some()
+    }
+
+    pub(super) fn service(&self) -> &dyn ToolService {
+        &*self.service
+    }
+
+    /// The running calls.
+    pub(super) fn drain(&self) -> &Arc<Drain> {
+        &self.drain
+    }
+
+    /// Stops: refuses new calls, and waits for running ones and what they have started, at most for the drain timeout.
+    pub(super) async fn stop(&self, at_once: impl Future<Output = ()>) -> DrainEnd {
+        let (timeout, running) = (self.service.drain_timeout(), self.drain.begin());
+        tracing::info!(
+            running,
+            ?timeout,
+            "stopping: new calls are refused, and running ones finish"
+        );
+        let finished = async { tokio::join!(self.drain.idle(), self.service.background_work()) };
+        let end = tokio::select! {
+            biased;
+            _ = finished => return DrainEnd::Finished,
+            () = at_once => DrainEnd::AtOnce,
+            () = tokio::time::sleep(timeout) => DrainEnd::TimedOut,
+        };
+        self.drain.cut_off();
+        self.service.log_cut_off();
+        end
     }
 
     /// Ends the sessions of principals.
@@ -111,13 +143,19 @@ impl Server {
         &self.shared.tools
     }
 
+    /// The running calls of all connections.
+    #[cfg(feature = "http")]
+    pub(super) fn drain(&self) -> &Arc<Drain> {
+        self.shared.drain()
+    }
+
     /// Whether the client may send JSON-RPC batches.
     pub(super) fn takes_batches(&self) -> bool {
         self.connection.takes_batches()
     }
 
     pub(super) fn service(&self) -> &dyn ToolService {
-        &*self.shared.service
+        self.shared.service()
     }
 
     pub(super) fn limits(&self) -> &Limits {
@@ -192,7 +230,7 @@ impl Server {
         let mut scope = self.scope(meta, &arguments, scope);
         scope.progress = Some(Arc::new(sink));
         let done = CancellationToken::new();
-        let work = self.service().call(tool, arguments, &meta.0, scope);
+        let work = self.start(tool, arguments, meta, scope);
         let work = async {
             let answer = work.await;
             done.cancel();
@@ -212,10 +250,29 @@ impl Server {
     ) -> ToolWork {
         let read = || {
             let scope = self.scope(meta, &arguments, scope);
-            self.service().call(tool, arguments, &meta.0, scope)
+            self.start(tool, arguments, meta, scope)
         };
         catch_unwind(AssertUnwindSafe(read))
             .unwrap_or_else(|_| erased(ready(Err(panicked()))).into())
+    }
+
+    /// Reads and counts a tool call with a complete scope, or refuses it because the server stops.
+    fn start(
+        &self,
+        tool: usize,
+        arguments: ToolArguments<'_>,
+        meta: &RequestMeta,
+        scope: CallScope,
+    ) -> ToolWork {
+        let label = CallLabel {
+            operation: self.service().operation(&arguments),
+            session: scope.session.clone(),
+            client_request_id: scope.client_request_id.clone(),
+        };
+        match self.shared.drain.start(label) {
+            Ok(running) => self.service().call(tool, arguments, &meta.0, scope).counted(running),
+            Err(error) => erased(ready(self.service().refuse(error, &scope))).into(),
+        }
     }
 
     /// Begins the scope of a call over a stream: the id of its request and the name of its tool, its cancellation, and

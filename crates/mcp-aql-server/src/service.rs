@@ -1,10 +1,10 @@
 //! The trait between the transports and the tools that they serve: those of an adapter, or of
 //! another server of this workspace.
 
-use std::future::{Future, ready};
+use std::future::{self, Future};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use mcp_aql_core::call_tracer::CallTracer;
@@ -15,16 +15,19 @@ use mcp_aql_core::request::{Arguments, IndexedArguments, parse};
 use mcp_aql_core::response::Reply;
 use mcp_aql_core::transport::Extensions;
 use mcp_aql_core::vocab::ReplyForm;
-use mcp_aql_protocol::Limits;
+use mcp_aql_protocol::{Limits, SemanticCategory};
 use serde_json::{Map, Value};
 
+use super::drain::RunningCall;
 use super::rpc_error::RpcError;
 use super::task_source::TaskSource;
 use super::wire::MalformedCall;
 
 /// How long calls may run after the end of the input. Enough for the answers to requests that were
 /// piped in, and short enough to detect a client that died.
-const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
+const END_OF_INPUT_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long a server waits for running calls when it stops.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The tools of an MCP server.
 ///
@@ -75,9 +78,24 @@ pub trait ToolService: Send + Sync + 'static {
         true
     }
 
-    /// Returns how long calls may run after the end of a stream's input before they are cancelled.
+    /// Returns how long calls may run after the end of a stream's input before they are cancelled. Changes
+    /// then have [`drain_timeout`](Self::drain_timeout) to react.
+    fn end_of_input_timeout(&self) -> Duration {
+        END_OF_INPUT_TIMEOUT
+    }
+
+    /// Returns how long a server waits for running calls when it stops.
     fn drain_timeout(&self) -> Duration {
         DRAIN_TIMEOUT
+    }
+
+    /// Returns the name and the category of the operation that these arguments call, if it is a single
+    /// known one.
+    fn operation(
+        &self,
+        _arguments: &ToolArguments<'_>,
+    ) -> Option<(&'static str, SemanticCategory)> {
+        None
     }
 
     /// Returns whether a call with these arguments only reads, so that it is cancelled when its
@@ -126,15 +144,23 @@ pub trait ToolService: Send + Sync + 'static {
     /// Called when the server starts.
     fn begin(&self) {}
 
+    /// Waits until the work has ended that calls have started and that outlives them.
+    fn background_work(&self) -> BoxFuture<'_, ()> {
+        Box::pin(future::ready(()))
+    }
+
+    /// Logs this work, because the server no longer waits for it.
+    fn log_cut_off(&self) {}
+
     /// Ends the work of the sessions that have ended.
     fn end_sessions(&self) -> BoxFuture<'_, ()> {
-        Box::pin(ready(()))
+        Box::pin(future::ready(()))
     }
 
     /// Ends the work of ended sessions, like [`end_sessions`](Self::end_sessions), and work without
     /// a session.
     fn end_all(&self) -> BoxFuture<'_, ()> {
-        Box::pin(ready(()))
+        Box::pin(future::ready(()))
     }
 }
 
@@ -189,6 +215,8 @@ pub struct ToolWork {
     /// The number of the operation, if its calls take similar times.
     pub(super) operation: Option<usize>,
     answer: FutureAnswer,
+    /// Ends with the answer.
+    running: Option<RunningCall>,
 }
 
 enum FutureAnswer {
@@ -199,13 +227,18 @@ enum FutureAnswer {
 impl ToolWork {
     /// The work of a call that always has a reply.
     pub(super) fn replying(operation: Option<usize>, reply: BoxFuture<'static, Reply>) -> Self {
-        Self { operation, answer: FutureAnswer::Reply(reply) }
+        Self { operation, answer: FutureAnswer::Reply(reply), running: None }
+    }
+
+    /// The same work as a call that a server counts as running until it has an answer.
+    pub(super) fn counted(self, running: RunningCall) -> Self {
+        Self { running: Some(running), ..self }
     }
 }
 
 impl From<BoxFuture<'static, ToolAnswer>> for ToolWork {
     fn from(answer: BoxFuture<'static, ToolAnswer>) -> Self {
-        Self { operation: None, answer: FutureAnswer::Answer(answer) }
+        Self { operation: None, answer: FutureAnswer::Answer(answer), running: None }
     }
 }
 
@@ -217,7 +250,11 @@ impl Future for ToolWork {
             FutureAnswer::Reply(work) => work.as_mut().poll(context).map(Ok),
             FutureAnswer::Answer(work) => work.as_mut().poll(context),
         }));
-        polled.unwrap_or_else(|_| Poll::Ready(Err(panicked())))
+        let answer = ready!(polled.unwrap_or_else(|_| Poll::Ready(Err(panicked()))));
+        if let Some(running) = self.running.take() {
+            running.end(answer.as_ref().map_or(true, |reply| reply.code.is_some()));
+        }
+        Poll::Ready(answer)
     }
 }
 

@@ -1,6 +1,5 @@
 //! MCP over standard input and output.
 
-use std::future::pending;
 use std::sync::Arc;
 
 use mcp_aql_core::adapter::Adapter;
@@ -10,10 +9,11 @@ use mcp_aql_core::main_error::Result;
 use tokio::io::AsyncWriteExt as _;
 
 use super::adapter_tools::AdapterTools;
+use super::drain::Shutdown;
 use super::pipe::{Input, Writer, serve_halves};
 use super::service::ToolService;
 use super::standard_pipes::standard_pipes;
-use crate::stop::shutdown_signal;
+use crate::stop::on_signal;
 
 /// The size of a read from standard input, in bytes.
 const READ_SIZE: usize = 64 << 10;
@@ -23,10 +23,14 @@ pub trait ServeStdio {
     /// Serves one MCP client over standard input and output, until the client disconnects or the
     /// process receives a signal (Ctrl-C, or SIGTERM).
     ///
-    /// Then the session ends: running calls are answered within half a second or cancelled,
-    /// executions that the client has begun and those without a session are cancelled, confirmation
-    /// tokens are revoked and agents are stopped. All of this is in the store and in the audit log
-    /// when the future completes. Each of these waits is bounded; see
+    /// At a signal, new calls are refused, and running calls and executions have
+    /// [`drain_timeout`](mcp_aql_core::AdapterBuilder::drain_timeout) to finish. A second signal ends the wait. When the
+    /// client closes standard input, running calls are answered within half a second; then READs are cancelled, and
+    /// changes have the same time as at a signal. What is cut off is logged.
+    ///
+    /// Then the session ends: executions that the client has begun and those without a session are
+    /// cancelled, confirmation tokens are revoked and agents are stopped. All of this is in the store
+    /// and in the audit log when the future completes. Each of these waits is bounded; see
     /// [`end_sessions`](Adapter::end_sessions).
     ///
     /// Standard output is reserved for the protocol from then on: logs go to standard error.
@@ -42,9 +46,9 @@ impl ServeStdio for Adapter {
     fn serve_stdio(&self) -> impl Future<Output = Result> + Send {
         erased(async {
             let _services = self.start_services().await?;
-            let stopped = Box::pin(shutdown_signal());
+            let shutdown = on_signal();
             let (read, write) = standard_streams()?;
-            let served = serve_halves(AdapterTools::new(self), read, write, stopped).await;
+            let served = serve_halves(AdapterTools::new(self), read, write, shutdown).await;
             self.end_executions_of(EndScope::EndedAndSessionless).await;
             self.flush_tracer().await;
             served
@@ -56,7 +60,7 @@ impl ServeStdio for Adapter {
 pub fn serve_tools_stdio(service: Arc<dyn ToolService>) -> impl Future<Output = Result> + Send {
     erased(async {
         let (read, write) = standard_streams()?;
-        serve_halves(service, read, write, Box::pin(pending())).await
+        serve_halves(service, read, write, Shutdown::never()).await
     })
 }
 

@@ -1,6 +1,5 @@
 //! MCP over any pair of streams.
 
-use std::future::pending;
 use std::sync::Arc;
 
 use mcp_aql_core::adapter::Adapter;
@@ -8,6 +7,7 @@ use mcp_aql_core::main_error::Result;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::adapter_tools::AdapterTools;
+use super::drain::Shutdown;
 use super::pipe::{Input, serve_halves};
 use super::service::ToolService;
 
@@ -33,7 +33,7 @@ impl ServeStream for Adapter {
     {
         let (read, write) = tokio::io::split(stream);
         let (read, write) = (Input::new(read), Box::new(write));
-        serve_halves(AdapterTools::new(self), read, write, Box::pin(pending()))
+        serve_halves(AdapterTools::new(self), read, write, Shutdown::never())
     }
 }
 
@@ -47,5 +47,5 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    serve_halves(service, Input::new(read), Box::new(write), Box::pin(pending()))
+    serve_halves(service, Input::new(read), Box::new(write), Shutdown::never())
 }

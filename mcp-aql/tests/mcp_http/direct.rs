@@ -252,7 +252,7 @@ async fn a_read_is_cancelled_with_its_caller() {
 async fn a_read_is_cancelled_when_the_server_stops() {
     // REQ-SES-02
     let signals = Signals::default();
-    let server = start(watching(&signals), HttpOptions::new()).await;
+    let server = start(watching(&signals).drain_timeout(Duration::ZERO), HttpOptions::new()).await;
     let watch = json!({ "operation": "watch_news", "params": { "millis": 600_000 } });
     let (headers, body) = alone("mcp_aql_read", watch);
     let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));

@@ -17,13 +17,17 @@ pub async fn reached(counter: &Arc<watch::Sender<u32>>, count: u32) {
     assert!(reached.is_ok(), "the counter has not reached {count}");
 }
 
-/// Returns the path of the adapter's program. Cargo builds it with all tests, but not for `--test NAME` alone.
+/// Returns the path of the adapter's program.
 pub fn program() -> PathBuf {
+    example("mcp_fixture")
+}
+
+/// Returns the path of an example's program. Cargo builds it with all tests, but not for `--test NAME` alone.
+pub fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let target = test.parent().and_then(std::path::Path::parent).unwrap();
-    let program =
-        target.join("examples").join(format!("mcp_fixture{}", std::env::consts::EXE_SUFFIX));
-    assert!(program.exists(), "run `cargo build -p mcp-aql --example mcp_fixture` first");
+    let program = target.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    assert!(program.exists(), "run `cargo build -p mcp-aql --example {name}` first");
     program
 }
 

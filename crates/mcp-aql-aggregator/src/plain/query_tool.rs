@@ -28,7 +28,7 @@ const INTERNAL_ERROR: i32 = -32603;
 
 /// The time that running queries have after the end of standard input, because their servers may
 /// have to start first.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+const END_OF_INPUT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The tool that is served to every client.
 pub(super) struct QueryTool {
@@ -123,8 +123,8 @@ impl ToolService for QueryTool {
         false
     }
 
-    fn drain_timeout(&self) -> Duration {
-        DRAIN_TIMEOUT
+    fn end_of_input_timeout(&self) -> Duration {
+        END_OF_INPUT_TIMEOUT
     }
 
     fn is_read(&self, _arguments: &ToolArguments<'_>) -> bool {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::builder::RangedI64ValueParser;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::main_error::Result;
+use mcp_aql_server::stop::on_signal;
 use mcp_aql_server::{HttpOptions, ServeHttp as _, ServeStdio as _};
 use tokio::net::TcpListener;
 
@@ -117,6 +118,6 @@ async fn serve(adapter: &Adapter, address: SocketAddr, options: HttpOptions) -> 
     let address = listener.local_addr()?;
     // Printed after binding: with port 0, the system chooses the port.
     let _ = writeln!(std::io::stderr(), "MCP on http://{address}/mcp, Ctrl-C to stop");
-    adapter.serve_listener(listener, options, mcp_aql_server::stop::shutdown_signal()).await?;
+    adapter.serve_listener(listener, options, on_signal()).await?;
     Ok(Exit::Success)
 }

@@ -49,6 +49,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::future::{BoxFuture, erased};
@@ -56,6 +57,7 @@ use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_server::ServeStdio as _;
 
 pub use clap;
+use clap::builder::RangedI64ValueParser;
 use clap::{Args as _, CommandFactory, FromArgMatches as _};
 use clap_complete::Shell;
 
@@ -118,6 +120,14 @@ impl Options {
 pub enum Command {
     /// Serve MCP: on standard input and output, or over HTTP
     Serve {
+        /// Wait at most this long at the end for running calls; the configuration sets the default
+        #[arg(
+            long,
+            value_name = "SECONDS",
+            allow_negative_numbers = true,
+            value_parser = RangedI64ValueParser::<u64>::new().range(0..=3_600),
+        )]
+        drain_timeout: Option<u64>,
         /// Flags that go with `--http`
         #[command(flatten)]
         http: HttpArgs,
@@ -320,7 +330,10 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
             }
             adapter.serve_stdio().await.map(|()| Exit::Success)
         }
-        Some(Command::Serve { http }) => http.serve(adapter).await,
+        Some(Command::Serve { drain_timeout: Some(seconds), http }) => {
+            http.serve(&adapter.with_drain_timeout(Duration::from_secs(seconds))).await
+        }
+        Some(Command::Serve { drain_timeout: None, http }) => http.serve(adapter).await,
         Some(Command::Call { operation, params, param, yes }) => {
             let args = call::CallArgs { operation, params, named: param, yes };
             call::run(adapter, &output, &prompt::TerminalPrompt::default(), args).await

@@ -250,6 +250,23 @@ impl AdapterBuilder {
         self
     }
 
+    /// Sets how long a server waits at its end for running calls and executions: 0 to 3,600 seconds. Default: 30
+    /// seconds. New calls are refused meanwhile. Calls that run for longer are cut off, and each is logged.
+    ///
+    /// The end is a signal (SIGTERM, or Ctrl-C), or the future of `serve_listener`. A client that closes standard input
+    /// ends its server as well: changes have this time then, and READs half a second.
+    ///
+    /// ```
+    /// # use mcp_aql_core as mcp_aql;
+    /// use std::time::Duration;
+    ///
+    /// let builder = mcp_aql::adapter::Adapter::builder("tasks").drain_timeout(Duration::from_secs(90));
+    /// ```
+    pub fn drain_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.drain_timeout = timeout;
+        self
+    }
+
     /// Sets the store for tokens, counters, executions and blocks. Default: in memory, until the process
     /// ends; with a safety loop, a file with the adapter's name in the user's state directory, because
     /// blocks must outlive the process (REQ-OOB-09).

@@ -125,6 +125,6 @@ impl Adapter {
         let introspect = &mut std::sync::Arc::get_mut(entry).unwrap().operation;
         crate::introspection::publish(introspect, &catalog.introspection.further);
         let catalog = std::sync::Arc::clone(&inner.pipeline.catalog);
-        Self { inner: std::sync::Arc::new(inner), catalog, extensions: self.extensions }
+        Self { inner: std::sync::Arc::new(inner), catalog, ..self }
     }
 }

@@ -14,6 +14,7 @@ mod serving;
 mod settings;
 
 use std::sync::{Arc, Once};
+use std::time::Duration;
 
 use http::Extensions;
 use mcp_aql_protocol::Limits;
@@ -72,6 +73,8 @@ pub struct Adapter {
     catalog: Arc<Catalog>,
     /// The values that belong to every call through this clone.
     extensions: Extensions,
+    /// How long a server waits at its end for running calls.
+    drain_timeout: Duration,
 }
 
 struct Inner {

@@ -1,6 +1,7 @@
 //! The start and the end of serving clients.
 
 use std::any::Any;
+use std::time::Duration;
 
 use super::Adapter;
 use crate::execution::EndScope;
@@ -34,6 +35,32 @@ impl Adapter {
             running.extend(service.start().await?);
         }
         Ok(running)
+    }
+
+    /// How long a server waits at its end for running calls, see
+    /// [`AdapterBuilder::drain_timeout`](super::AdapterBuilder::drain_timeout).
+    #[doc(hidden)]
+    pub fn drain_timeout(&self) -> Duration {
+        self.drain_timeout
+    }
+
+    /// Returns a clone whose servers wait for this long at their end, whatever the builder and the configuration say.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_drain_timeout(&self, timeout: Duration) -> Self {
+        Self { drain_timeout: timeout, ..self.clone() }
+    }
+
+    /// Waits until this process runs no execution.
+    #[doc(hidden)]
+    pub async fn executions_ended(&self) {
+        self.inner.pipeline.executions.all_ended().await;
+    }
+
+    /// Logs the executions that run, because the server no longer waits for them.
+    #[doc(hidden)]
+    pub fn log_cut_off_executions(&self) {
+        self.inner.pipeline.executions.log_cut_off();
     }
 
     /// Ends these executions, and waits until the work of ended sessions is complete.

@@ -14,6 +14,11 @@ use crate::extension::Extension;
 use crate::gatekeeper::GateSettings;
 use crate::router::EndpointMode;
 
+/// The default of [`AdapterBuilder::drain_timeout`](super::AdapterBuilder::drain_timeout), in seconds.
+const DEFAULT_DRAIN_SECONDS: u64 = 30;
+/// The upper bound of the time that a server waits at its end.
+const MAX_DRAIN_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+
 /// All settings of an adapter: from the builder, then the configuration file, then the environment.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -36,6 +41,7 @@ pub struct Settings {
     pub(crate) concurrency: Concurrency,
     pub(crate) max_concurrent_requests: Option<usize>,
     pub(crate) time_limit: Option<Duration>,
+    pub(crate) drain_timeout: Duration,
     pub(crate) time: TimeSource,
     pub(crate) executions: ExecutionOptions,
     pub(crate) access: Access,
@@ -67,6 +73,7 @@ impl Default for Settings {
             concurrency: Concurrency::default(),
             max_concurrent_requests: None,
             time_limit: None,
+            drain_timeout: Duration::from_secs(DEFAULT_DRAIN_SECONDS),
             time: TimeSource::default(),
             executions: ExecutionOptions::default(),
             access: Access::default(),
@@ -90,4 +97,14 @@ impl Settings {
         self.extensions.retain(|known| type_of(&**known) != own);
         self.extensions.push(extension);
     }
+}
+
+/// The problem with a time that a server waits at its end, if there is one.
+pub(in crate::adapter) fn drain_timeout_problem(timeout: Duration) -> Option<String> {
+    (timeout > MAX_DRAIN_TIMEOUT).then(|| {
+        format!(
+            "`drain_timeout` is {timeout:?}: choose 0 to {} seconds",
+            MAX_DRAIN_TIMEOUT.as_secs()
+        )
+    })
 }

@@ -267,6 +267,23 @@ impl Executions {
         options.grace + options.lease / 3 + FINAL_WRITE_TIMEOUT
     }
 
+    /// Waits until this process runs no execution.
+    pub(crate) async fn all_ended(&self) {
+        self.core.running.wait_until_gone(|_| true).await;
+    }
+
+    /// Logs each running execution, which is about to be stopped.
+    pub(crate) fn log_cut_off(&self) {
+        for live in self.core.running.all() {
+            tracing::warn!(
+                execution = live.id,
+                operation = live.operation,
+                session = live.session.as_ref().map(Session::id),
+                "an execution is cut off: it runs for longer than the server waits at its end"
+            );
+        }
+    }
+
     /// Ends executions and waits until they have ended, or until the grace period is over.
     pub(crate) async fn end(&self, which: EndScope) {
         let core = &self.core;
@@ -304,7 +321,7 @@ impl Core {
             operation = record.operation,
             attempt = record.attempt
         );
-        let live = Arc::new(RunningExecution::new(id, ownership, session, record.status));
+        let live = Arc::new(RunningExecution::new((id, record), ownership, session));
         if self.running.add(Arc::clone(&live)) {
             tokio::spawn(lease::renew_leases(Arc::clone(self)));
         }

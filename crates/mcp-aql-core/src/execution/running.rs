@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::payload::Progress;
-use super::record::Ownership;
+use super::record::{ExecutionRecord, Ownership};
 use super::status::Status;
 use crate::session::Session;
 use crate::sync::lock;
@@ -36,6 +36,8 @@ impl StopReason {
 /// An execution that this process runs.
 pub(crate) struct RunningExecution {
     pub(crate) id: String,
+    /// The name of the operation.
+    pub(crate) operation: String,
     pub(crate) ownership: Ownership,
     pub(crate) session: Option<Session>,
     /// The latest status and progress, for callers that wait in this process.
@@ -61,13 +63,14 @@ pub(crate) struct StatusUpdate {
 
 impl RunningExecution {
     pub(crate) fn new(
-        id: String,
+        (id, record): (String, &ExecutionRecord),
         ownership: Ownership,
         session: Option<Session>,
-        status: Status,
     ) -> Self {
+        let status = record.status;
         Self {
             id,
+            operation: record.operation.clone(),
             ownership,
             session,
             updates: watch::Sender::new(StatusUpdate { status, progress: None }),

@@ -154,19 +154,19 @@ impl Drop for BusyGuard {
     }
 }
 
-/// The body of a reply; the request ends with it.
-pub(super) struct ReplyBody {
+/// The body of a reply, with a value that is dropped when the reply is sent or its client is gone.
+pub(super) struct ReplyBody<G> {
     body: Body,
-    _busy: BusyGuard,
+    _guard: G,
 }
 
-impl ReplyBody {
-    pub(super) fn new(body: Body, busy: BusyGuard) -> Self {
-        Self { body, _busy: busy }
+impl<G> ReplyBody<G> {
+    pub(super) fn new(body: Body, guard: G) -> Self {
+        Self { body, _guard: guard }
     }
 }
 
-impl HttpBody for ReplyBody {
+impl<G: Unpin> HttpBody for ReplyBody<G> {
     type Data = Bytes;
     type Error = axum::Error;
 

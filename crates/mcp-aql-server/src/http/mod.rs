@@ -30,8 +30,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
+use futures_util::FutureExt as _;
 use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::future::erased;
 use mcp_aql_core::main_error::Result;
 use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use tokio::net::TcpListener;
@@ -47,9 +48,10 @@ use self::options::Shared;
 use self::rmcp_server::{RmcpService, RmcpState};
 use self::sessions::Sessions;
 use crate::adapter_tools::AdapterTools;
+use crate::drain::Shutdown;
 use crate::server::ServerState;
 use crate::service::ToolService;
-use crate::stop::shutdown_signal;
+use crate::stop::on_signal;
 
 impl HttpOptions {
     /// Serves a router other than an adapter's until `stop` completes, with the same connection
@@ -119,7 +121,11 @@ pub trait ServeHttp {
     fn router(&self, options: &HttpOptions) -> axum::Router;
 
     /// Serves MCP clients over streamable HTTP at `/mcp` until the process receives a signal
-    /// (Ctrl-C, or SIGTERM). Then all sessions end: executions that these clients began, and all
+    /// (Ctrl-C, or SIGTERM).
+    ///
+    /// Then new calls are refused, and running calls and executions have
+    /// [`drain_timeout`](mcp_aql_core::AdapterBuilder::drain_timeout) to finish. A second signal ends the wait. What is
+    /// cut off is logged. Afterwards all sessions end: executions that these clients began, and all
     /// others without a session, are cancelled, confirmation tokens are revoked and agents are
     /// stopped. All of this is in the store and in the audit log when the future completes. The
     /// wait is bounded; see [`end_sessions`](Adapter::end_sessions).
@@ -134,7 +140,7 @@ pub trait ServeHttp {
     ) -> impl Future<Output = Result> + Send;
 
     /// Serves like [`serve_http`](Self::serve_http), on a given listener and until `stop`
-    /// completes.
+    /// completes, which is a future or a [`Shutdown`].
     ///
     /// # Errors
     /// As [`serve_http`](Self::serve_http).
@@ -145,7 +151,7 @@ pub trait ServeHttp {
         stop: S,
     ) -> impl Future<Output = Result> + Send
     where
-        S: Future<Output = ()> + Send + 'static;
+        S: Into<Shutdown>;
 }
 
 impl ServeHttp for Adapter {
@@ -164,7 +170,7 @@ impl ServeHttp for Adapter {
             let options = options.configured(self)?;
             options.check(address.ip())?;
             let listener = TcpListener::bind(address).await?;
-            listen(self, listener, options, Box::pin(shutdown_signal())).await
+            listen(self, listener, options, on_signal()).await
         })
     }
 
@@ -175,9 +181,9 @@ impl ServeHttp for Adapter {
         stop: S,
     ) -> impl Future<Output = Result> + Send
     where
-        S: Future<Output = ()> + Send + 'static,
+        S: Into<Shutdown>,
     {
-        erased(listen(self, listener, options, Box::pin(stop)))
+        erased(listen(self, listener, options, stop.into()))
     }
 }
 
@@ -185,7 +191,7 @@ async fn listen(
     adapter: &Adapter,
     listener: TcpListener,
     options: HttpOptions,
-    stop: BoxFuture<'static, ()>,
+    stop: Shutdown,
 ) -> Result {
     let options = options.configured(adapter)?;
     options.check(listener.local_addr()?.ip())?;
@@ -195,7 +201,7 @@ async fn listen(
     served
 }
 
-/// Serves tools over streamable HTTP at `/mcp` until `stop` completes.
+/// Serves tools over streamable HTTP at `/mcp` until `stop` completes, which is a future or a [`Shutdown`].
 ///
 /// # Errors
 /// [`Error::Usage`](mcp_aql_core::Error::Usage) if other machines could reach the address and `options` does not allow that.
@@ -206,16 +212,16 @@ pub fn serve_tools_listener<S>(
     stop: S,
 ) -> impl Future<Output = Result> + Send + use<S>
 where
-    S: Future<Output = ()> + Send + 'static,
+    S: Into<Shutdown>,
 {
-    erased(serve(service, listener, options, Box::pin(stop)))
+    erased(serve(service, listener, options, stop.into()))
 }
 
 async fn serve(
     service: Arc<dyn ToolService>,
     listener: TcpListener,
     mut options: HttpOptions,
-    stop: BoxFuture<'static, ()>,
+    Shutdown { begins, at_once }: Shutdown,
 ) -> Result {
     let address = listener.local_addr()?;
     options.check(address.ip())?;
@@ -228,11 +234,25 @@ async fn serve(
     let (router, shared) = served(Arc::clone(&service), &options, Arc::clone(&sessions));
     service.begin();
     tracing::info!(url = %format_args!("http://{address}{ENDPOINT_PATH}"), "listening");
-    let stopping = shutdown.clone();
+    let (stopping, at_once) = (shutdown.clone(), at_once.shared());
     let bounds = (options.max_connections, options.client_timeout);
     let serving = listener::serve(listener, router, bounds, shutdown);
+    let interrupted = async {
+        stopping.cancelled().await;
+        at_once.clone().await;
+    };
+    let serving = async {
+        tokio::select! {
+            biased;
+            () = serving => {}
+            // The connections are dropped.
+            () = interrupted => {}
+        }
+    };
     let stopped = async {
-        stop.await;
+        begins.await;
+        // Requests are accepted meanwhile, and new calls are refused.
+        shared.stop(at_once.clone()).await;
         // Also ends the sessions and their streams, which would keep their connections open.
         stopping.cancel();
         // Waiting for an execution keeps a connection open too (REQ-LIF-10).
@@ -241,10 +261,11 @@ async fn serve(
         service.end_all().await;
     };
     tokio::join!(serving, stopped);
-    // The last requests may have opened sessions and begun executions.
+    // The last requests may have opened sessions.
     sessions.end();
     shared.end_sessions();
     service.end_all().await;
+    shared.drain().report();
     Ok(())
 }
 

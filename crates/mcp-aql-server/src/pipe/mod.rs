@@ -28,11 +28,12 @@ use tokio_util::sync::CancellationToken;
 
 use self::message_reader::MessageReader;
 use crate::connection::Connection;
+use crate::drain::{DrainEnd, Shutdown};
 use crate::server::{Server, ServerState};
 use crate::service::ToolService;
 use crate::wire::Outbox;
 
-/// How long writes that have begun may run after that.
+/// How long cancelled calls and writes may go on before they are dropped.
 const WRITE_GRACE_PERIOD: Duration = Duration::from_secs(5);
 
 /// The reading half of a stream.
@@ -52,47 +53,59 @@ impl Input {
 /// The writing half of a stream.
 pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Serves one client until it disconnects, or until `stop` completes.
+/// Serves one client until it disconnects, or until the server stops.
 pub(super) fn serve_halves(
     service: Arc<dyn ToolService>,
     read: Input,
     write: Writer,
-    stop: BoxFuture<'static, ()>,
+    shutdown: Shutdown,
 ) -> BoxFuture<'static, Result> {
-    erased(serve(service, read, write, stop))
+    erased(serve(service, read, write, shutdown))
 }
 
 async fn serve(
     service: Arc<dyn ToolService>,
     read: Input,
     write: Writer,
-    stop: BoxFuture<'static, ()>,
+    Shutdown { mut begins, at_once }: Shutdown,
 ) -> Result {
     service.begin();
     let connection = Arc::new(Connection::lasting());
     let _end = EndOnDrop(Arc::clone(&connection));
     let state = ServerState::new(Arc::clone(&service), &service.tools());
-    let server = Arc::new(Server::new(state, Arc::clone(&connection)));
+    let server = Arc::new(Server::new(Arc::clone(&state), Arc::clone(&connection)));
     let outbox = Outbox::default();
     let messages = MessageReader::new(server, outbox.clone());
     let (stop_reading, ended) = (CancellationToken::new(), CancellationToken::new());
     let writer = write_answers(outbox.clone(), write, stop_reading.clone());
     let streams = read_and_write(messages, read, writer, stop_reading.clone(), ended.clone());
     let streams = AbortOnDrop::spawn(streams);
-    tokio::select! {
-        () = ended.cancelled() => {}
-        // Requests that were read before the signal are answered as at the end of input.
-        () = stop => {}
-    }
+    let end = tokio::select! {
+        () = ended.cancelled() => {
+            let at_once = begins.then(|()| at_once);
+            finish_after_input(&state, &outbox, &connection, at_once).await
+        }
+        // Messages are read meanwhile: new calls are refused.
+        () = &mut begins => state.stop(at_once).await,
+    };
     stop_reading.cancel();
-    drain(&outbox, service.drain_timeout(), &connection).await;
+    if end != DrainEnd::Finished {
+        // READs are cancelled. Changes can react; those that do not are dropped when the process ends.
+        connection.end();
+    }
+    if end != DrainEnd::AtOnce {
+        let _ = tokio::time::timeout(WRITE_GRACE_PERIOD, outbox.idle()).await;
+    }
     connection.end();
     outbox.close();
-    // A client that no longer reads would block this indefinitely.
-    let _ = tokio::time::timeout(WRITE_GRACE_PERIOD, streams.done()).await;
+    if end != DrainEnd::AtOnce {
+        // A client that no longer reads would block this indefinitely.
+        let _ = tokio::time::timeout(WRITE_GRACE_PERIOD, streams.done()).await;
+    }
     // The session's executions, agents and tokens end, and the store and the audit log record it
     // before the process exits (REQ-LIF-10, REQ-SES-02, REQ-TOK-16).
     service.end_sessions().await;
+    state.drain().report();
     Ok(())
 }
 
@@ -126,14 +139,27 @@ async fn read_and_write(
     }
 }
 
-/// Waits for the last answers, which may still be pending. After the timeout, the session ends and only
-/// writes go on.
-async fn drain(outbox: &Outbox, timeout: Duration, connection: &Connection) {
-    if tokio::time::timeout(timeout, outbox.idle()).await.is_err() {
-        connection.end();
-        // Calls that do not end are dropped with the connection.
-        let _ = tokio::time::timeout(WRITE_GRACE_PERIOD, outbox.idle()).await;
+/// Waits for the last answers after the end of the input. After a short time the session ends, which cancels READs, and
+/// changes have the time that they have when a server stops.
+async fn finish_after_input(
+    state: &ServerState,
+    outbox: &Outbox,
+    connection: &Connection,
+    at_once: impl Future<Output = ()>,
+) -> DrainEnd {
+    let service = state.service();
+    if tokio::time::timeout(service.end_of_input_timeout(), outbox.idle()).await.is_ok() {
+        return DrainEnd::Finished;
     }
+    connection.end();
+    let end = tokio::select! {
+        biased;
+        () = state.drain().changes_done() => return DrainEnd::Finished,
+        () = at_once => DrainEnd::AtOnce,
+        () = tokio::time::sleep(service.drain_timeout()) => DrainEnd::TimedOut,
+    };
+    state.drain().cut_off();
+    end
 }
 
 /// Ends the session together with the connection, even if the future is dropped.

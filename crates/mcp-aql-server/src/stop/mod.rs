@@ -12,6 +12,9 @@ use std::io;
 use futures_util::future::select_all;
 
 use mcp_aql_core::future::{BoxFuture, erased};
+use tokio::sync::oneshot;
+
+use crate::drain::Shutdown;
 
 /// Waits for Ctrl-C, or for SIGTERM where that exists.
 ///
@@ -20,6 +23,25 @@ use mcp_aql_core::future::{BoxFuture, erased};
 pub fn shutdown_signal() -> impl Future<Output = ()> + Send + 'static {
     let signals = select_all(signals::listen());
     async { drop(signals.await) }
+}
+
+/// Begins the end of a server at Ctrl-C, or at SIGTERM where that exists. A second signal ends it at once.
+///
+/// The signals are caught from the call on, as with [`shutdown_signal`].
+pub fn on_signal() -> Shutdown {
+    let (first, (sender, receiver)) = (shutdown_signal(), oneshot::channel());
+    let begins = async {
+        first.await;
+        // Caught from now on, and not from the first poll.
+        let _ = sender.send(erased(shutdown_signal()));
+    };
+    let at_once = async {
+        match receiver.await {
+            Ok(second) => second.await,
+            Err(_) => pending().await,
+        }
+    };
+    Shutdown::when(begins).at_once_when(at_once)
 }
 
 /// Waits for a signal with its listener. Without a listener, the signal ends the process at once, as it

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use mcp_aql_protocol::{RESERVED_OPERATIONS, SemanticCategory, is_public_name, nearest_name};
 
+use crate::adapter::settings::drain_timeout_problem;
 use crate::adapter::{Parts, Settings};
 use crate::operation::{DataKey, OperationSpec, Parameter, RegisteredOperation};
 use crate::router::{EndpointProfile, Entry};
@@ -23,6 +24,7 @@ pub(super) fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec
         problems.extend(faults.iter().map(ToString::to_string));
     }
     problems.extend(settings.executions.problems());
+    problems.extend(drain_timeout_problem(settings.drain_timeout));
     settings.gate.check(problems);
     if settings.max_concurrent_requests == Some(0) {
         problems.push("`max_concurrent_requests` is 0: nothing could ever run".to_owned());

@@ -72,12 +72,12 @@ pub(super) fn assemble(
         introspection,
         mode: settings.mode,
     });
-    let views = views(&settings, capabilities);
-    let catalogs = (Arc::clone(&catalog), views);
+    let catalogs = (Arc::clone(&catalog), views(&settings, capabilities));
     let pipeline = pipeline(&parts, &settings, catalogs, access, gatekeeper, services, &mut added);
     Ok(Adapter {
         catalog,
         extensions: Extensions::default(),
+        drain_timeout: settings.drain_timeout,
         inner: Arc::new(Inner {
             parts,
             settings,

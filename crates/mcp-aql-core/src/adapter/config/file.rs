@@ -81,6 +81,7 @@ pub(super) struct CoreTables {
     pub(super) limits: LimitsTable,
     #[serde(default)]
     pub(super) executions: ExecutionsTable,
+    pub(super) drain_timeout_seconds: Option<u64>,
     pub(super) audit_log: Option<PathBuf>,
     #[serde(default)]
     pub(super) access: AccessTable,
@@ -122,6 +123,7 @@ pub(super) const KEYS: &[&str] = &[
     "description_budget",
     "limits",
     "executions",
+    "drain_timeout_seconds",
     "audit_log",
     "access",
     "auth",

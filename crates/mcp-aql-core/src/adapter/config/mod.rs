@@ -10,8 +10,9 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use self::file::{ConfigError, ConfigFile};
+use self::file::{ConfigError, ConfigFile, ExecutionsTable};
 use super::Settings;
+use crate::execution::ExecutionOptions;
 use crate::file_access::{ForbiddenAccess, exposures};
 use crate::router::EndpointMode;
 use crate::tightening::Tightening;
@@ -118,6 +119,7 @@ fn apply_project(
     set(&mut settings.description_budget, file.description_budget.map(Some));
     let mut tightening = Tightening::default();
     tightening.replace("strict_mode", &mut settings.strict, file.strict_mode, |new, _| *new);
+    tightening.refuse("drain_timeout_seconds", file.drain_timeout_seconds);
     tightening.refuse("audit_log", file.audit_log);
     settings.access.tighten(file.access, &mut tightening);
     tightening.refuse("auth", file.auth);
@@ -142,7 +144,17 @@ fn apply_project(
     ] {
         tightening.lower(key, limit, value);
     }
-    let (executions, given) = (&mut settings.executions, file.executions);
+    tighten_executions(&mut settings.executions, &file.executions, &mut tightening);
+    settings.notices.push(project_notice(path, user_file, &tightening.ignored));
+    Ok(())
+}
+
+/// Lowers the limits on executions, and ignores their times.
+fn tighten_executions(
+    executions: &mut ExecutionOptions,
+    given: &ExecutionsTable,
+    tightening: &mut Tightening,
+) {
     for (key, limit, value) in [
         ("executions.max_running", &mut executions.max_running, given.max_running),
         (
@@ -161,8 +173,6 @@ fn apply_project(
     ] {
         tightening.refuse(key, value);
     }
-    settings.notices.push(project_notice(path, user_file, &tightening.ignored));
-    Ok(())
 }
 
 /// The notice for the operator about a file in the working directory.
@@ -200,6 +210,7 @@ fn apply_file(
     set(&mut settings.strict, file.strict_mode);
     set(&mut settings.structured_content, file.structured_content);
     set(&mut settings.description_budget, file.description_budget.map(Some));
+    set(&mut settings.drain_timeout, file.drain_timeout_seconds.map(Duration::from_secs));
     settings.access.apply(file.access);
     settings.auth = file.auth.or(settings.auth.take());
     settings.gate.apply(file.gatekeeper, problems);

@@ -46,6 +46,7 @@ fn environment_beats_file_beats_builder() {
 /// All settings that a file could loosen, with the keys in the notice.
 const LOOSE: &[(&str, &str)] = &[
     ("strict_mode = false", "strict_mode"),
+    ("drain_timeout_seconds = 0", "drain_timeout_seconds"),
     ("audit_log = '/home/ada/.bashrc'", "audit_log"),
     ("[limits]\nmax_request_size = 99000000", "limits.max_request_size"),
     ("[limits]\nmax_response_size = 99000000", "limits.max_response_size"),
@@ -206,6 +207,21 @@ fn the_file_sets_how_executions_are_kept() {
         .max_running_per_session(3);
     assert_eq!(settings.executions, expected);
     assert!(malformed("[executions]\nwait = 1", Settings::default()).contains("`wait`"));
+}
+
+#[test]
+fn the_file_sets_how_long_a_server_waits_at_its_end() {
+    let mut settings = Settings::default();
+    assert_eq!(settings.drain_timeout, Duration::from_secs(30));
+    apply(&mut settings, "drain_timeout_seconds = 90", &mut Vec::new());
+    assert_eq!(settings.drain_timeout, Duration::from_secs(90));
+    let build = |seconds| {
+        let builder = crate::adapter::Adapter::builder("tasks").without_config();
+        builder.drain_timeout(Duration::from_secs(seconds)).build().map(|it| it.drain_timeout())
+    };
+    assert_eq!(build(3_600).unwrap(), Duration::from_secs(3_600));
+    let refused = build(3_601).unwrap_err().to_string();
+    assert!(refused.contains("`drain_timeout` is 3601s: choose 0 to 3600 seconds"), "{refused}");
 }
 
 #[test]

@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::{Request, State};
-use axum::http::header::{HOST, ORIGIN};
-use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
+use axum::http::header::{HOST, ORIGIN, RETRY_AFTER};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, stream};
@@ -30,14 +30,18 @@ use tower_service::Service;
 
 pub(super) use self::budget::BodyBudget;
 use self::recorded_body::RecordedBody;
-use self::refusal::{refuse_broken, refuse_own_session, refuse_session, refuse_unfinished};
+use self::refusal::{
+    refuse_broken, refuse_own_session, refuse_session, refuse_shutdown, refuse_unfinished,
+};
 use self::rmcp_request::{forward_to_rmcp, with_original_ids};
 use super::accept::resolve_wildcards;
+use super::connections::ReplyBody;
 use super::current_request::observe_session;
 use super::direct::{DirectCalls, SESSION_ID};
 use super::original_message::OriginalMessage;
 use super::request_origin::of_request;
 use super::rmcp_server::RmcpService;
+use crate::drain::{OpenReply, RETRY_AFTER_SECONDS};
 use crate::server::Server;
 use crate::wire::{Message, decode};
 
@@ -82,7 +86,7 @@ impl BodyGuard {
 
     /// Answers plain calls. Other requests go to rmcp, and its bare status codes are replaced with
     /// explanatory errors.
-    async fn pass(&self, mut request: Request) -> Response {
+    async fn pass(&self, request: Request) -> Response {
         let until = Instant::now() + self.client_timeout;
         if let Some(name) = repeated_header(request.headers()) {
             let problem = format!("Bad Request: the header {name} is sent more than once");
@@ -91,6 +95,32 @@ impl BodyGuard {
         if self.direct.is_foreign(&request) {
             return session_not_found();
         }
+        if self.server().drain().is_draining() {
+            return erased(self.pass_while_draining(request, until)).await;
+        }
+        self.pass_open(request, until).await
+    }
+
+    /// Passes requests of sessions, whose calls are refused, and refuses other clients, which may be served by another
+    /// process.
+    async fn pass_while_draining(&self, request: Request, until: Instant) -> Response {
+        let has_session = request.headers().contains_key(SESSION_ID);
+        if *request.method() != Method::POST {
+            return self.pass_open(request, until).await;
+        }
+        if !has_session {
+            let (request, seen) = RecordedBody::request(request, self.longest, until, &self.budget);
+            // Read for the id of the request.
+            let _ = axum::body::to_bytes(request.into_body(), self.longest).await;
+            let seen = std::mem::take(&mut *lock(&seen));
+            return refuse_unfinished(&seen).unwrap_or_else(|| refuse_shutdown(&seen));
+        }
+        let mut response = self.pass_open(request, until).await;
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
+        response
+    }
+
+    async fn pass_open(&self, mut request: Request, until: Instant) -> Response {
         if *request.method() == Method::POST {
             if let Some(origin) = of_request(self.server().service(), request.headers()) {
                 request.extensions_mut().insert(origin);
@@ -176,6 +206,7 @@ impl BodyGuard {
                 None => request = Request::from_parts(head, Body::from(body)),
             }
         }
+        let open = self.server().drain().hold();
         let (response, noticed) = forward_to_rmcp(request, &self.rmcp, || lock(&seen).read()).await;
         if !matches!(
             response.status(),
@@ -183,7 +214,7 @@ impl BodyGuard {
                 | StatusCode::UNSUPPORTED_MEDIA_TYPE
                 | StatusCode::INTERNAL_SERVER_ERROR
         ) {
-            return response;
+            return held(response, open);
         }
         let seen = std::mem::take(&mut *lock(&seen));
         if seen.pieces.is_empty() && !seen.ended {
@@ -210,12 +241,20 @@ impl BodyGuard {
 
     /// Resumes a stream of events.
     async fn resume_stream(&self, request: Request) -> Response {
+        // The events of a request end with its answer. Those of a session do not end before the server.
+        let last_event = request.headers().get("last-event-id");
+        let is_of_request = last_event.is_some_and(|id| id.as_bytes().contains(&b'/'));
+        let open = is_of_request.then(|| self.server().drain().hold());
         let (response, noticed) = observe_session(None, self.rmcp.run(request)).await;
         if noticed.unknown_event {
             let unknown = "Bad Request: Last-Event-ID names no event that is kept";
             return (StatusCode::BAD_REQUEST, unknown).into_response();
         }
-        with_original_ids(response)
+        let response = with_original_ids(response);
+        match open {
+            Some(open) => held(response, open),
+            None => response,
+        }
     }
 }
 
@@ -239,6 +278,11 @@ impl Service<Request> for BodyGuard {
 fn repeated_header(headers: &HeaderMap) -> Option<HeaderName> {
     let single = [HOST, ORIGIN, SESSION_ID];
     single.into_iter().find(|name| headers.get_all(name).iter().nth(1).is_some())
+}
+
+/// Keeps the server from ending before a reply is sent.
+fn held(response: Response, open: OpenReply) -> Response {
+    response.map(|body| Body::new(ReplyBody::new(body, open)))
 }
 
 /// The answer to requests of an unknown session, and of the session of another principal.

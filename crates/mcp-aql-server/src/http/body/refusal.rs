@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use axum::body::HttpBody as _;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{HeaderName, StatusCode};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use mcp_aql_core::principal::Principal;
 use mcp_aql_core::request::{parse, too_large};
@@ -12,14 +12,13 @@ use tokio::time::Instant;
 
 use super::BodyGuard;
 use super::record::BodyRecord;
+use crate::drain::RETRY_AFTER_SECONDS;
 use crate::wire::{Fault, IdScanner, Message, Refusal, ToolCall, decode, fail_with, too_long};
 
 /// The multiple of the maximum body length up to which an overlong body is read and discarded, to
 /// find the request's id.
 const MAX_SKIPPED_FACTOR: usize = 4;
-/// The `Retry-After` of a client that was refused a session or buffer space, in seconds.
-const RETRY_AFTER_SECONDS: &str = "10";
-/// The first code that JSON-RPC reserves for servers: too many sessions, or too many bytes.
+/// The first code that JSON-RPC reserves for servers: too many sessions, too many bytes, or the end of the server.
 const SERVER_OVERLOADED: i32 = -32000;
 
 impl BodyGuard {
@@ -131,13 +130,22 @@ pub(super) fn refuse_own_session(seen: &BodyRecord) -> Response {
     refuse_for_now(seen, StatusCode::TOO_MANY_REQUESTS, message)
 }
 
+/// The answer to a client without a session while the server stops.
+pub(super) fn refuse_shutdown(seen: &BodyRecord) -> Response {
+    let message = format!(
+        "The server is shutting down: send the request again in {RETRY_AFTER_SECONDS} seconds"
+    );
+    refuse_overload(seen, &message)
+}
+
 fn refuse_overload(seen: &BodyRecord, message: &str) -> Response {
     refuse_for_now(seen, StatusCode::SERVICE_UNAVAILABLE, message)
 }
 
 fn refuse_for_now(seen: &BodyRecord, status: StatusCode, message: &str) -> Response {
     let body = failure(seen, SERVER_OVERLOADED, message);
-    (status, json(), [(RETRY_AFTER, RETRY_AFTER_SECONDS)], body).into_response()
+    let retry = [(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS))];
+    (status, json(), retry, body).into_response()
 }
 
 /// A JSON-RPC error with the id of the request, as far as it is known.
