@@ -121,6 +121,8 @@ pub mod audit {
     pub use mcp_aql_core::audit::*;
     #[doc(inline)]
     pub use mcp_aql_core::call_event::{CallEvent, CallOutcome};
+    #[doc(inline)]
+    pub use mcp_aql_core::log_format::LogFormat;
     #[cfg(feature = "opentelemetry")]
     #[doc(inline)]
     pub use mcp_aql_telemetry::{TraceIds, WithOpenTelemetry, trace_ids, trace_layer};

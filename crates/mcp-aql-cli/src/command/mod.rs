@@ -32,6 +32,8 @@ mod answer;
 mod call;
 mod client_config;
 mod docs;
+#[cfg_attr(not(unix), path = "without_hangup.rs")]
+mod hangup;
 #[cfg_attr(not(feature = "http"), path = "without_http.rs")]
 mod http;
 mod introspect;
@@ -52,6 +54,7 @@ use std::process::ExitCode;
 
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::log_format::LogFormat;
 use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_server::ServeStdio as _;
 
@@ -74,6 +77,9 @@ pub struct Options {
     /// Print JSON on a terminal too
     #[arg(long, global = true)]
     pub json: bool,
+    /// Log to standard error in this format; json has a line for each call
+    #[arg(long, global = true, value_name = "FORMAT", value_parser = log::format_parser())]
+    pub log_format: Option<LogFormat>,
     /// Without a command: serve MCP on standard input and output
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -301,7 +307,6 @@ async fn parse_and_run(adapter: &Adapter, args: Vec<OsString>) -> Result<Exit> {
 }
 
 async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) -> Result<Exit> {
-    log::to_stderr(adapter);
     let configured;
     let adapter = match &options.config {
         Some(file) => {
@@ -310,6 +315,7 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
         }
         None => adapter,
     };
+    log::to_stderr(adapter, options.log_format);
     adapter.log_notices();
     let parser = introspect::with_adapter_queries(parser, adapter);
     let output = Output::new(options.json);
@@ -318,9 +324,12 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
             if std::io::stdin().is_terminal() {
                 print_start_hint(adapter);
             }
-            adapter.serve_stdio().await.map(|()| Exit::Success)
+            let served = hangup::reopening_audit_log(adapter, adapter.serve_stdio()).await;
+            served.map(|()| Exit::Success)
         }
-        Some(Command::Serve { http }) => http.serve(adapter).await,
+        Some(Command::Serve { http }) => {
+            hangup::reopening_audit_log(adapter, http.serve(adapter)).await
+        }
         Some(Command::Call { operation, params, param, yes }) => {
             let args = call::CallArgs { operation, params, named: param, yes };
             call::run(adapter, &output, &prompt::TerminalPrompt::default(), args).await

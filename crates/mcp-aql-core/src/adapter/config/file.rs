@@ -9,6 +9,7 @@ use super::root_keys::RootKeys;
 use crate::access::AccessTable;
 use crate::extension::Extension;
 use crate::gatekeeper::GateTable;
+use crate::log_format::LogFormat;
 
 /// The content of a configuration file.
 pub(super) struct ConfigFile {
@@ -82,6 +83,7 @@ pub(super) struct CoreTables {
     #[serde(default)]
     pub(super) executions: ExecutionsTable,
     pub(super) audit_log: Option<PathBuf>,
+    pub(super) log_format: Option<LogFormat>,
     #[serde(default)]
     pub(super) access: AccessTable,
     pub(super) auth: Option<serde_json::Value>,
@@ -123,6 +125,7 @@ pub(super) const KEYS: &[&str] = &[
     "limits",
     "executions",
     "audit_log",
+    "log_format",
     "access",
     "auth",
     "gatekeeper",

@@ -47,6 +47,7 @@ fn environment_beats_file_beats_builder() {
 const LOOSE: &[(&str, &str)] = &[
     ("strict_mode = false", "strict_mode"),
     ("audit_log = '/home/ada/.bashrc'", "audit_log"),
+    ("log_format = 'json'", "log_format"),
     ("[limits]\nmax_request_size = 99000000", "limits.max_request_size"),
     ("[limits]\nmax_response_size = 99000000", "limits.max_response_size"),
     ("[limits]\nmax_string_length = 99000000", "limits.max_string_length"),

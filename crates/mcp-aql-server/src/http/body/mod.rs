@@ -92,7 +92,7 @@ impl BodyGuard {
             return session_not_found();
         }
         if *request.method() == Method::POST {
-            if let Some(origin) = of_request(self.server().service(), request.headers()) {
+            if let Some(origin) = of_request(self.server().service(), &request) {
                 request.extensions_mut().insert(origin);
             }
             return match self.answer_at_once(request, until).await {
