@@ -39,6 +39,8 @@ mod http;
 mod introspect;
 mod json_log;
 mod log;
+#[cfg_attr(not(feature = "metrics"), path = "without_metrics.rs")]
+mod metrics;
 mod prompt;
 mod render;
 mod request;
@@ -65,6 +67,7 @@ use clap_complete::Shell;
 pub use client_config::ConfigFormat;
 pub use docs::DocsFormat;
 pub use http::HttpArgs;
+pub use metrics::MetricsArgs;
 use render::Output;
 
 /// The options of every adapter's command line.
@@ -127,6 +130,9 @@ pub enum Command {
         /// Flags that go with `--http`
         #[command(flatten)]
         http: HttpArgs,
+        /// Flags that go with `--metrics`
+        #[command(flatten)]
+        metrics: MetricsArgs,
     },
     /// Run one operation and print its result
     Call {
@@ -327,8 +333,9 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
             let served = hangup::reopening_audit_log(adapter, adapter.serve_stdio()).await;
             served.map(|()| Exit::Success)
         }
-        Some(Command::Serve { http }) => {
-            hangup::reopening_audit_log(adapter, http.serve(adapter)).await
+        Some(Command::Serve { http, metrics }) => {
+            let served = metrics.beside(adapter, http.serve(adapter));
+            hangup::reopening_audit_log(adapter, served).await
         }
         Some(Command::Call { operation, params, param, yes }) => {
             let args = call::CallArgs { operation, params, named: param, yes };
