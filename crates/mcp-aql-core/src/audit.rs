@@ -6,20 +6,20 @@
 //!
 //! Source: REQ-GATE-09, REQ-DNG-09, REQ-TOK-16.
 
-use std::io::{self, Write};
-use std::path::Path;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+mod file;
+#[cfg_attr(not(unix), path = "audit/without_file_identity.rs")]
+mod file_identity;
+
+use std::io;
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_protocol::TrustLevel;
 use serde::Serialize;
 use serde_json::Value;
-use tokio::sync::oneshot;
 
+pub(crate) use self::file::AuditFile;
 use crate::clock::{TimeSource, later};
-use crate::file_access::private_file;
 use crate::future::BoxFuture;
 use crate::store::{Change, Expected, MonitoredStore, NewRecord, Ready, Store, StoreError};
 use crate::sync::lock;
@@ -34,11 +34,19 @@ pub const TARGET: &str = "mcp_aql::audit";
 pub trait AuditSink: Send + Sync + 'static {
     /// Appends a line. The line has no trailing line break.
     fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>>;
+
+    /// Opens the destination again, for example after a rotation. Called by
+    /// [`Adapter::reopen_audit_log`](crate::Adapter::reopen_audit_log), and by the command line at SIGHUP.
+    fn reopen(&self) {}
 }
 
 impl<S: AuditSink + ?Sized> AuditSink for Arc<S> {
     fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>> {
         (**self).append(line)
+    }
+
+    fn reopen(&self) {
+        (**self).reopen();
     }
 }
 
@@ -46,6 +54,11 @@ impl<S: AuditSink + ?Sized> AuditSink for Arc<S> {
 pub trait AuditObserver: Send + Sync + 'static {
     /// Called for each event. It must return quickly.
     fn observe(&self, entry: &AuditEntry<'_>);
+
+    /// Returns whether the observer needs events now. If nothing needs them, they are not built.
+    fn is_active(&self) -> bool {
+        true
+    }
 }
 
 /// A step of a confirmation, and who confirms.
@@ -178,9 +191,14 @@ impl Audit {
         !self.sinks.is_empty() || tracing::enabled!(target: TARGET, tracing::Level::INFO)
     }
 
+    /// Opens the destinations again.
+    pub(crate) fn reopen(&self) {
+        self.sinks.iter().for_each(|sink| sink.reopen());
+    }
+
     /// Returns whether an event has a receiver.
     pub(crate) fn is_used(&self) -> bool {
-        !self.observers.is_empty() || self.is_read()
+        self.observers.iter().any(|observer| observer.is_active()) || self.is_read()
     }
 
     /// Appends an entry.
@@ -207,96 +225,6 @@ impl Audit {
             if let Err(error) = sink.append(&line).await {
                 tracing::error!(%error, entry = %line, "cannot write to the audit log");
             }
-        }
-    }
-}
-
-/// An append-only file, written by a thread of its own so that a slow disk does not block the threads of
-/// the runtime. They block only when [`MAX_QUEUED_LINES`](Self::MAX_QUEUED_LINES) lines are already
-/// queued. An append completes when its line has been written to the file.
-pub(crate) struct AuditFile {
-    /// The queue of lines. `None` once the file is being dropped.
-    lines: Option<SyncSender<Line>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-/// A line in the queue.
-struct Line {
-    text: String,
-    /// Receives the outcome of the write. The receiver may be gone.
-    written: oneshot::Sender<io::Result<()>>,
-}
-
-impl AuditFile {
-    /// The maximum number of lines that wait for the disk. Appending another line blocks the calling
-    /// thread until the queue has space: no entry is lost, and memory use is bounded.
-    const MAX_QUEUED_LINES: usize = 1_024;
-
-    /// Opens the file, or creates it so that only its owner can read it.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        Self::to(private_file().append(true).create(true).open(path)?)
-    }
-
-    fn to(file: impl Write + Send + 'static) -> io::Result<Self> {
-        let (lines, waiting) = sync_channel(Self::MAX_QUEUED_LINES);
-        let thread = std::thread::Builder::new()
-            .name("mcp-aql-audit".to_owned())
-            .spawn(move || write_all(file, &waiting))?;
-        Ok(Self { lines: Some(lines), thread: Some(thread) })
-    }
-}
-
-/// Writes lines in their order until the log is dropped and its queue is empty.
-fn write_all(mut file: impl Write, waiting: &Receiver<Line>) {
-    let mut lost = 0_u64;
-    while let Ok(Line { text, written }) = waiting.recv() {
-        // One write per line, so that lines of several processes do not mix. A failed write may have left
-        // part of a line in the file: the next line starts on a new one.
-        let start = if lost > 0 { "\n" } else { "" };
-        let outcome = file.write_all(format!("{start}{text}\n").as_bytes());
-        match &outcome {
-            Ok(()) if lost > 0 => {
-                tracing::error!(
-                    lost,
-                    "the audit log can be written again; some entries are missing"
-                );
-                lost = 0;
-            }
-            Ok(()) => {}
-            Err(_) => lost += 1,
-        }
-        if let Err(Err(error)) = written.send(outcome) {
-            // The caller no longer waits for the outcome.
-            tracing::error!(%error, entry = %text, "cannot write to the audit log");
-        }
-    }
-}
-
-impl AuditSink for AuditFile {
-    fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>> {
-        let ended = || io::Error::other("the audit log's thread has ended");
-        let (written, outcome) = oneshot::channel();
-        // Queued here and not in the future, so that the entry is written even if the caller drops the
-        // future. Blocks while the queue is full.
-        let sent = match &self.lines {
-            Some(lines) => lines.send(Line { text: line.to_owned(), written }).map_err(|_| ended()),
-            None => Err(ended()),
-        };
-        Box::pin(async move {
-            sent?;
-            outcome.await.map_err(|_| ended())?
-        })
-    }
-}
-
-impl Drop for AuditFile {
-    /// Waits until all queued lines are written.
-    fn drop(&mut self) {
-        self.lines = None;
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the audit log's thread panicked");
         }
     }
 }
@@ -361,8 +289,6 @@ impl AuditSink for AuditStore {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
-
     use super::*;
 
     #[tokio::test]
@@ -404,69 +330,5 @@ mod tests {
                 "outcome": "denied", "reason": "line\nbreak", "result": "denied",
             })
         );
-    }
-
-    /// A slow disk that can be full.
-    #[derive(Clone, Default)]
-    struct Disk {
-        text: Arc<Mutex<String>>,
-        full: Arc<AtomicBool>,
-        /// While this is locked, writes block.
-        busy: Arc<Mutex<()>>,
-    }
-
-    impl Write for Disk {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let _waited = self.busy.lock().unwrap();
-            let mut text = self.text.lock().unwrap();
-            if !self.full.load(Ordering::Relaxed) {
-                text.push_str(std::str::from_utf8(bytes).unwrap());
-                return Ok(bytes.len());
-            }
-            // The disk has space for part of a line.
-            if text.ends_with('\n') {
-                text.push_str(std::str::from_utf8(&bytes[..4]).unwrap());
-                return Ok(4);
-            }
-            Err(io::ErrorKind::StorageFull.into())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    #[tokio::test]
-    async fn a_full_disk_is_told_and_spoils_no_other_line() {
-        // REQ-GATE-09
-        let disk = Disk::default();
-        let file = AuditFile::to(disk.clone()).unwrap();
-        file.append("first").await.unwrap();
-        disk.full.store(true, Ordering::Relaxed);
-        let error = file.append("second").await.unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-        file.append("third").await.unwrap_err();
-        disk.full.store(false, Ordering::Relaxed);
-        file.append("fourth").await.unwrap();
-        file.append("fifth").await.unwrap();
-        assert_eq!(*disk.text.lock().unwrap(), "first\nseco\nfourth\nfifth\n");
-    }
-
-    #[tokio::test]
-    async fn a_slow_disk_keeps_no_thread_and_loses_nothing() {
-        // REQ-GATE-09
-        let disk = Disk::default();
-        let file = AuditFile::to(disk.clone()).unwrap();
-        let busy = disk.busy.lock().unwrap();
-        let waits = file.append("0");
-        for number in 1..500 {
-            // The caller does not wait for the outcome.
-            drop(file.append(&number.to_string()));
-        }
-        drop(busy);
-        waits.await.unwrap();
-        drop(file);
-        let expected: String = (0..500).map(|number| format!("{number}\n")).collect();
-        assert_eq!(*disk.text.lock().unwrap(), expected);
     }
 }

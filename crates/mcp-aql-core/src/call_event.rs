@@ -13,7 +13,7 @@ use crate::operation::CallScope;
 pub struct CallEvent<'a> {
     /// The name of the operation. `None` for a request that could not be read, or that did not start because the replies
     /// to its JSON-RPC batch were too large, and for an unknown operation, whose name is the caller's text.
-    pub operation: Option<&'a str>,
+    pub operation: Option<&'static str>,
     /// The category of the operation.
     pub category: Option<SemanticCategory>,
     /// What became of the call.

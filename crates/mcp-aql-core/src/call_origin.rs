@@ -2,10 +2,11 @@
 
 use std::any::Any;
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// The request that a call belongs to, for traces. The transports of mcp-aql fill it in for adapters that trace their
-/// calls. A transport of your own may set the trace context of its requests. Nothing in it is authenticated.
+/// The request that a call belongs to, for traces and the log. The transports of mcp-aql fill it in for adapters that
+/// trace or log their calls. A transport of your own may set the trace context of its requests. Nothing in it is authenticated.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -29,6 +30,8 @@ pub struct CallOrigin {
     pub tool: Option<String>,
     /// The id of the JSON-RPC request, shortened.
     pub request_id: Option<String>,
+    /// The address of the client's connection, over HTTP. Behind a proxy it is the proxy's.
+    pub client: Option<SocketAddr>,
     /// The version of MCP that the request follows.
     pub protocol_version: Option<&'static str>,
     /// The trace context in the `_meta` of the request (SEP-414).

@@ -42,6 +42,7 @@ pub mod gatekeeper;
 pub mod introspection;
 #[cfg(feature = "limits")]
 pub mod limits;
+pub mod log_format;
 pub mod log_targets;
 /// The macros. They are in a module of their own, because the macro `operation` has the name of a module.
 pub mod macros {
@@ -69,6 +70,7 @@ pub mod operation;
 pub mod paging;
 pub mod principal;
 pub mod projection;
+pub mod recorder;
 mod redact;
 pub mod request;
 pub mod resource;

@@ -4,6 +4,11 @@
 /// masked.
 pub const CALLS: &str = "mcp_aql::call";
 
+/// Whether each call has a line in the log. The transports then record where calls come from.
+pub fn logs_calls() -> bool {
+    tracing::enabled!(target: CALLS, tracing::Level::INFO)
+}
+
 /// The prefixes of the log targets of libraries that carry requests, replies or statements. At levels below
 /// `WARN`, these libraries log them unmasked, including sensitive parameters and confirmation tokens. The
 /// commands never show these lines, even if a filter names the target.

@@ -6,12 +6,15 @@ use std::sync::Arc;
 
 use crate::call_event::CallEvent;
 use crate::call_tracer::CallTracer;
+use crate::recorder::RecorderSlot;
 
 /// The functions that observe the calls of an adapter, and its tracer.
 #[derive(Clone, Default)]
 pub(crate) struct Observers {
     functions: Vec<Arc<Observer>>,
     tracer: Option<Arc<dyn CallTracer>>,
+    /// The recorder that the operator may add to the built adapter.
+    pub(crate) recorder: RecorderSlot,
 }
 
 type Observer = dyn Fn(&CallEvent<'_>) + Send + Sync;
@@ -30,11 +33,14 @@ impl Observers {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.functions.is_empty() && self.tracer.is_none()
+        self.functions.is_empty() && self.tracer.is_none() && self.recorder.get().is_none()
     }
 
     /// Calls all observers. One that panics does not affect the call.
     pub(crate) fn notify(&self, event: &CallEvent<'_>) {
+        if let Some(recorder) = self.recorder.get() {
+            recorder.call_ended(event);
+        }
         for observer in &self.functions {
             if catch_unwind(AssertUnwindSafe(|| observer(event))).is_err() {
                 tracing::error!(operation = event.operation, "an observer of calls panicked");
@@ -49,6 +55,7 @@ impl fmt::Debug for Observers {
             .debug_struct("Observers")
             .field("functions", &self.functions.len())
             .field("tracer", &self.tracer.is_some())
+            .field("recorder", &self.recorder)
             .finish()
     }
 }

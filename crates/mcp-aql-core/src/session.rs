@@ -33,6 +33,8 @@ pub struct Session(Arc<Inner>);
 
 struct Inner {
     id: Box<str>,
+    /// The id of the session in MCP, for the log.
+    mcp_id: OnceLock<Box<str>>,
     is_of_principal: bool,
     ended: CancellationToken,
     state: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
@@ -59,8 +61,8 @@ impl Session {
 
     fn with_id(id: Box<str>, is_of_principal: bool) -> Self {
         let (ended, state) = (CancellationToken::new(), Mutex::default());
-        let client = OnceLock::new();
-        Self(Arc::new(Inner { id, is_of_principal, ended, state, client }))
+        let (client, mcp_id) = (OnceLock::new(), OnceLock::new());
+        Self(Arc::new(Inner { id, mcp_id, is_of_principal, ended, state, client }))
     }
 
     /// Whether other processes may have the same session, whose tokens outlive this process.
@@ -92,6 +94,18 @@ impl Session {
         if !client.is_empty() {
             self.0.client.get_or_init(known);
         }
+    }
+
+    /// The id of the session in MCP, the header `Mcp-Session-Id` over HTTP. Requests with it belong to the session, so
+    /// do not show it to other clients.
+    pub fn mcp_id(&self) -> Option<&str> {
+        self.0.mcp_id.get().map(|id| &**id)
+    }
+
+    /// Records the id of the session in MCP. The first one is kept.
+    #[doc(hidden)]
+    pub fn set_mcp_id(&self, id: &str) {
+        self.0.mcp_id.get_or_init(|| id.into());
     }
 
     /// The session's state of type `T`, made at first use and dropped when the session ends.

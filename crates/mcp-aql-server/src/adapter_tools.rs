@@ -12,6 +12,7 @@ use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::operation::CallScope;
 use mcp_aql_core::principal::Principal;
 use mcp_aql_core::router::{Endpoint, EndpointMode};
+use mcp_aql_core::session::Session;
 use mcp_aql_core::sync::lock;
 use mcp_aql_core::transport::Extensions;
 use mcp_aql_core::vocab::ReplyForm;
@@ -262,6 +263,12 @@ impl ToolService for AdapterTools {
 
     fn tracer(&self) -> Option<&dyn CallTracer> {
         self.adapter.tracer()
+    }
+
+    fn session_opened(&self, session: &Session) {
+        if let Some(recorder) = self.adapter.recorder() {
+            recorder.session_opened(session);
+        }
     }
 
     fn begin(&self) {

@@ -18,6 +18,8 @@ use super::task_source::{TaskSource, tasks_capability};
 #[derive(Debug, Default)]
 pub(super) struct Connection {
     session: OnceLock<Session>,
+    /// The id of the session in MCP, over HTTP.
+    mcp_session_id: OnceLock<Box<str>>,
     /// Whether requests that arrive here share a connection.
     lasting: AtomicBool,
     /// Whether the client's version of MCP supports batches.
@@ -80,17 +82,28 @@ impl Connection {
         self.batches.load(Ordering::Acquire)
     }
 
-    /// The connection's session, opened on first use: the newest MCP has no `initialize` request.
-    pub(super) fn session(&self) -> Option<Session> {
+    /// The connection's session, opened on first use: the newest MCP has no `initialize` request. Calls the function
+    /// with a session that was opened.
+    pub(super) fn session(&self, opened: impl FnOnce(&Session)) -> Option<Session> {
         if !self.lasting.load(Ordering::Acquire) {
             return None;
         }
-        let introduced = || {
+        let session = self.session.get_or_init(|| {
             let session = Session::new();
             session.introduce(self.client.get().map_or("", String::as_str));
+            if let Some(id) = self.mcp_session_id.get() {
+                session.set_mcp_id(id);
+            }
+            opened(&session);
             session
-        };
-        Some(self.session.get_or_init(introduced).clone())
+        });
+        Some(session.clone())
+    }
+
+    /// Records the id that the session has in MCP, before it is opened.
+    #[cfg(feature = "http")]
+    pub(super) fn set_mcp_session_id(&self, id: &str) {
+        self.mcp_session_id.get_or_init(|| id.into());
     }
 
     /// Ends the session.

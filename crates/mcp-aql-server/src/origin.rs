@@ -1,4 +1,4 @@
-//! The origins of calls, for adapters that trace their calls.
+//! The origins of calls, for adapters that trace or log their calls.
 
 use std::sync::Arc;
 
@@ -8,16 +8,18 @@ use super::mcp_version::MCP_VERSIONS;
 use super::request_meta::RequestMeta;
 use super::service::ToolService;
 
-/// The maximum number of characters of a request's id that spans contain.
+/// The maximum number of characters of a request's id that spans and log lines contain.
 const MAX_ID_CHARS: usize = 64;
 
-/// Returns the origin of a call over a stream, if calls are traced.
+/// Returns the origin of a call over a stream, if calls are traced or logged.
 pub(super) fn of_message(
     service: &dyn ToolService,
     (id, tool): (&str, &str),
     version: Option<&'static str>,
 ) -> Option<Arc<CallOrigin>> {
-    service.tracer()?;
+    if !service.records_origins() {
+        return None;
+    }
     let mut origin = CallOrigin::default();
     origin.transport = Some(TransportKind::Pipe);
     origin.protocol_version = version;

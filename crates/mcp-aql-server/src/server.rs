@@ -10,6 +10,7 @@ use mcp_aql_core::future::erased;
 use mcp_aql_core::operation::{CallScope, Cancellation};
 use mcp_aql_core::principal::Principal;
 use mcp_aql_core::response::Reply;
+use mcp_aql_core::session::Session;
 use mcp_aql_protocol::Limits;
 use tokio_util::sync::CancellationToken;
 
@@ -111,7 +112,7 @@ impl Server {
 
     /// The scope of a call without arguments.
     fn scope_of(&self, caller: Option<&Principal>) -> CallScope {
-        let mut scope = CallScope { session: self.connection.session(), ..CallScope::default() };
+        let mut scope = CallScope { session: self.session(), ..CallScope::default() };
         if let Some(caller) = caller {
             scope.extensions.insert(caller.clone());
         }
@@ -132,6 +133,11 @@ impl Server {
 
     pub(super) fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    /// The connection's session, if the connection lasts.
+    pub(super) fn session(&self) -> Option<Session> {
+        self.connection.session(|session| self.service().session_opened(session))
     }
 
     pub(super) fn description(&self) -> &ServerDescription {
@@ -311,7 +317,7 @@ impl Server {
     /// Completes the scope of a request with its session.
     pub(super) fn with_session(&self, scope: CallScope) -> CallScope {
         let of_principal = || scope.principal().map(|it| self.shared.principals.of(it));
-        CallScope { session: self.connection.session().or_else(of_principal), ..scope }
+        CallScope { session: self.session().or_else(of_principal), ..scope }
     }
 
     /// Writes the result of a call, or the question that comes instead.

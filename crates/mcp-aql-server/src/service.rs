@@ -10,9 +10,11 @@ use std::time::Duration;
 use mcp_aql_core::call_tracer::CallTracer;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::log_targets::logs_calls;
 use mcp_aql_core::operation::CallScope;
 use mcp_aql_core::request::{Arguments, IndexedArguments, parse};
 use mcp_aql_core::response::Reply;
+use mcp_aql_core::session::Session;
 use mcp_aql_core::transport::Extensions;
 use mcp_aql_core::vocab::ReplyForm;
 use mcp_aql_protocol::{Limits, SemanticCategory};
@@ -136,10 +138,18 @@ pub trait ToolService: Send + Sync + 'static {
     /// Returns the error for a call with malformed parameters.
     fn malformed_call(&self, call: &MalformedCall) -> RpcError;
 
-    /// Returns the tracer of the calls. Without it, the transports do not look for the origins of calls.
+    /// Returns the tracer of the calls.
     fn tracer(&self) -> Option<&dyn CallTracer> {
         None
     }
+
+    /// Returns whether calls are traced or logged. Otherwise, the transports do not look for their origins.
+    fn records_origins(&self) -> bool {
+        self.tracer().is_some() || logs_calls()
+    }
+
+    /// Called when a client opens a session.
+    fn session_opened(&self, _session: &Session) {}
 
     /// Called when the server starts.
     fn begin(&self) {}

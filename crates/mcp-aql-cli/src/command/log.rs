@@ -1,7 +1,9 @@
 //! Sets up logging for the adapter's command line.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::log_targets::QUOTING_TARGETS;
+use mcp_aql_core::log_format::LogFormat;
+use mcp_aql_core::log_targets::{CALLS, QUOTING_TARGETS};
 use tracing::subscriber::set_global_default;
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -15,17 +17,19 @@ use super::telemetry::{BoxedLayer, trace_layer};
 /// rejects.
 const DEFAULT_FILTER: &str = "warn,rmcp=error";
 
-/// The variable that sets the format: `text`, which is the default, or `json`.
+/// The variable that sets the format.
 const FORMAT_VARIABLE: &str = "MCP_AQL_LOG_FORMAT";
 
 /// Writes logs to standard error. Standard output is reserved for MCP or for the result. If the calls of the adapter are
 /// traced, the author's spans become part of the traces, at every level of the log.
 ///
+/// The option `--log-format`, or else the variable `MCP_AQL_LOG_FORMAT`, or else the adapter's settings select the format.
 /// `MCP_AQL_LOG`, or else `RUST_LOG`, sets the level, but [`QUOTING_TARGETS`] never log below
 /// warnings. A subscriber that the author has set is kept, without that limit.
-pub(super) fn to_stderr(adapter: &Adapter) {
-    let (filter, quoting) = (filter(), quoting());
-    let lines = lines();
+pub(super) fn to_stderr(adapter: &Adapter, option: Option<LogFormat>) {
+    let format = option.or_else(format_of_environment).unwrap_or(adapter.settings().log_format);
+    let (filter, quoting) = (filter(format), quoting());
+    let lines = lines(format);
     let registry = tracing_subscriber::registry();
     // Fails if the author has set a subscriber, which is then kept.
     let _ = match trace_layer(adapter) {
@@ -37,21 +41,39 @@ pub(super) fn to_stderr(adapter: &Adapter) {
     };
 }
 
+/// The parser of the option `--log-format`.
+pub(super) fn format_parser() -> impl TypedValueParser<Value = LogFormat> {
+    PossibleValuesParser::new(LogFormat::NAMES).try_map(|name| name.parse::<LogFormat>())
+}
+
+/// The format that the environment asks for.
+fn format_of_environment() -> Option<LogFormat> {
+    let name = std::env::var(FORMAT_VARIABLE).ok().filter(|name| !name.is_empty())?;
+    let format = name.parse::<LogFormat>();
+    format.map_err(|advice| problem(&format!("{FORMAT_VARIABLE} is not understood: {advice}"))).ok()
+}
+
 /// Formats the lines.
-fn lines() -> BoxedLayer {
+fn lines(format: LogFormat) -> BoxedLayer {
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
-    match std::env::var(FORMAT_VARIABLE).unwrap_or_default().as_str() {
-        "json" => lines.fmt_fields(JsonLines).event_format(JsonLines).boxed(),
-        "" | "text" => lines.boxed(),
-        _ => {
-            problem(&format!("{FORMAT_VARIABLE} is not understood: write `text` or `json`"));
-            lines.boxed()
-        }
+    match format {
+        LogFormat::Json => lines.fmt_fields(JsonLines).event_format(JsonLines).boxed(),
+        _ => lines.boxed(),
+    }
+}
+
+/// The lines without a filter in the environment: [`DEFAULT_FILTER`], and in JSON the line of each call, since programs
+/// read them.
+fn default_filter(format: LogFormat) -> Targets {
+    let filter: Targets = DEFAULT_FILTER.parse().unwrap_or_default();
+    match format {
+        LogFormat::Json => filter.with_target(CALLS, LevelFilter::INFO),
+        _ => filter,
     }
 }
 
 /// The lines that the environment asks for.
-fn filter() -> Targets {
+fn filter(format: LogFormat) -> Targets {
     let wanted = ["MCP_AQL_LOG", "RUST_LOG"].into_iter().find_map(|name| {
         let value = std::env::var(name).ok().filter(|value| !value.is_empty())?;
         Some((name, value))
@@ -77,7 +99,7 @@ fn filter() -> Targets {
             None
         }
     });
-    filter.or_else(|| DEFAULT_FILTER.parse().ok()).unwrap_or_default()
+    filter.unwrap_or_else(|| default_filter(format))
 }
 
 /// All lines except those that quote requests.

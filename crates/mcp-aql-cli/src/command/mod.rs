@@ -32,11 +32,15 @@ mod answer;
 mod call;
 mod client_config;
 mod docs;
+#[cfg_attr(not(unix), path = "without_hangup.rs")]
+mod hangup;
 #[cfg_attr(not(feature = "http"), path = "without_http.rs")]
 mod http;
 mod introspect;
 mod json_log;
 mod log;
+#[cfg_attr(not(feature = "metrics"), path = "without_metrics.rs")]
+mod metrics;
 mod prompt;
 mod render;
 mod request;
@@ -53,6 +57,7 @@ use std::time::Duration;
 
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::log_format::LogFormat;
 use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_server::ServeStdio as _;
 
@@ -64,6 +69,7 @@ use clap_complete::Shell;
 pub use client_config::ConfigFormat;
 pub use docs::DocsFormat;
 pub use http::HttpArgs;
+pub use metrics::MetricsArgs;
 use render::Output;
 
 /// The options of every adapter's command line.
@@ -76,6 +82,9 @@ pub struct Options {
     /// Print JSON on a terminal too
     #[arg(long, global = true)]
     pub json: bool,
+    /// Log to standard error in this format; json has a line for each call
+    #[arg(long, global = true, value_name = "FORMAT", value_parser = log::format_parser())]
+    pub log_format: Option<LogFormat>,
     /// Without a command: serve MCP on standard input and output
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -131,6 +140,9 @@ pub enum Command {
         /// Flags that go with `--http`
         #[command(flatten)]
         http: HttpArgs,
+        /// Flags that go with `--metrics`
+        #[command(flatten)]
+        metrics: MetricsArgs,
     },
     /// Run one operation and print its result
     Call {
@@ -311,7 +323,6 @@ async fn parse_and_run(adapter: &Adapter, args: Vec<OsString>) -> Result<Exit> {
 }
 
 async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) -> Result<Exit> {
-    log::to_stderr(adapter);
     let configured;
     let adapter = match &options.config {
         Some(file) => {
@@ -320,6 +331,7 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
         }
         None => adapter,
     };
+    log::to_stderr(adapter, options.log_format);
     adapter.log_notices();
     let parser = introspect::with_adapter_queries(parser, adapter);
     let output = Output::new(options.json);
@@ -328,12 +340,15 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
             if std::io::stdin().is_terminal() {
                 print_start_hint(adapter);
             }
-            adapter.serve_stdio().await.map(|()| Exit::Success)
+            let served = hangup::reopening_audit_log(adapter, adapter.serve_stdio()).await;
+            served.map(|()| Exit::Success)
         }
-        Some(Command::Serve { drain_timeout: Some(seconds), http }) => {
-            http.serve(&adapter.with_drain_timeout(Duration::from_secs(seconds))).await
+        Some(Command::Serve { drain_timeout, http, metrics }) => {
+            let own = drain_timeout.map(Duration::from_secs);
+            let adapter = own.map_or_else(|| adapter.clone(), |own| adapter.with_drain_timeout(own));
+            let served = metrics.beside(&adapter, http.serve(&adapter));
+            hangup::reopening_audit_log(&adapter, served).await
         }
-        Some(Command::Serve { drain_timeout: None, http }) => http.serve(adapter).await,
         Some(Command::Call { operation, params, param, yes }) => {
             let args = call::CallArgs { operation, params, named: param, yes };
             call::run(adapter, &output, &prompt::TerminalPrompt::default(), args).await

@@ -10,6 +10,7 @@ use crate::audit::{AuditObserver, AuditSink};
 use crate::call_event::CallEvent;
 use crate::call_tracer::CallTracer;
 use crate::gatekeeper::{self, Policy, Trust};
+use crate::log_format::LogFormat;
 
 impl AdapterBuilder {
     /// Sets the scopes that authenticated callers need.
@@ -83,6 +84,13 @@ impl AdapterBuilder {
     /// Sends the lines of the audit log to this sink, in addition to `tracing`.
     pub fn audit_sink(mut self, sink: impl AuditSink) -> Self {
         self.audit_sinks.push(Arc::new(sink));
+        self
+    }
+
+    /// Sets the format of the log that the command line writes to standard error. The configuration file, the
+    /// variable `MCP_AQL_LOG_FORMAT` and the option `--log-format` override it. Default: text.
+    pub fn log_format(mut self, format: LogFormat) -> Self {
+        self.settings.log_format = format;
         self
     }
 

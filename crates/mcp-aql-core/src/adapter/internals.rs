@@ -1,5 +1,7 @@
 //! Access to the parts of an adapter for the rest of the crate.
 
+use std::sync::Arc;
+
 use http::Extensions;
 
 use super::{Adapter, Parts, Settings};
@@ -7,6 +9,7 @@ use crate::call_tracer::CallTracer;
 use crate::introspection;
 use crate::operation::RegisteredOperation;
 use crate::principal::Principal;
+use crate::recorder::Recorder;
 use crate::router::Registry;
 
 #[doc(hidden)]
@@ -45,6 +48,16 @@ impl Adapter {
     /// Whether both list the same operations, which is the case for principals that may call the same operations.
     pub fn lists_the_same(&self, other: &Self) -> bool {
         std::sync::Arc::ptr_eq(&self.catalog, &other.catalog)
+    }
+
+    /// Adds a recorder to this adapter and its clones. Returns `false` if they have one already.
+    pub fn add_recorder(&self, recorder: Arc<dyn Recorder>) -> bool {
+        self.inner.pipeline.observers.recorder.set(recorder)
+    }
+
+    /// The recorder, if one was added.
+    pub fn recorder(&self) -> Option<&dyn Recorder> {
+        self.inner.pipeline.observers.recorder.get()
     }
 
     /// The tracer of calls.

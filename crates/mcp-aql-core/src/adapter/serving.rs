@@ -63,6 +63,13 @@ impl Adapter {
         self.inner.pipeline.executions.log_cut_off();
     }
 
+    /// Opens the file of the audit log again, and calls [`AuditSink::reopen`](crate::audit::AuditSink::reopen) of other
+    /// destinations. The command line calls it at SIGHUP. A file that was renamed or deleted is also noticed before the
+    /// next entry is written.
+    pub fn reopen_audit_log(&self) {
+        self.inner.pipeline.services.audit.reopen();
+    }
+
     /// Ends these executions, and waits until the work of ended sessions is complete.
     #[doc(hidden)]
     pub async fn end_executions_of(&self, which: EndScope) {

@@ -12,6 +12,7 @@ use crate::concurrency::Concurrency;
 use crate::execution::ExecutionOptions;
 use crate::extension::Extension;
 use crate::gatekeeper::GateSettings;
+use crate::log_format::LogFormat;
 use crate::router::EndpointMode;
 
 /// The default of [`AdapterBuilder::drain_timeout`](super::AdapterBuilder::drain_timeout), in seconds.
@@ -49,7 +50,10 @@ pub struct Settings {
     pub auth: Option<serde_json::Value>,
     pub(crate) gate: GateSettings,
     pub(crate) extensions: Vec<Box<dyn Extension>>,
-    pub(crate) audit_log: Option<PathBuf>,
+    /// The file of the audit log.
+    pub audit_log: Option<PathBuf>,
+    /// The format of the log that the command line writes.
+    pub log_format: LogFormat,
     pub(crate) audit_in_store: bool,
     pub(crate) audit_retention: Option<chrono::TimeDelta>,
     pub(crate) cursor_key: crate::paging::CursorKey,
@@ -81,6 +85,7 @@ impl Default for Settings {
             gate: GateSettings::default(),
             extensions: Vec::new(),
             audit_log: None,
+            log_format: LogFormat::default(),
             audit_in_store: false,
             audit_retention: None,
             cursor_key: crate::paging::CursorKey::random(),

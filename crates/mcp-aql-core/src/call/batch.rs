@@ -61,10 +61,7 @@ impl Pipeline {
             // A user who has not agreed is not asked about the items that may depend on this one.
             let was_asked = |error: &OperationError| error.details().contains_key(USER_ANSWER);
             let halts = outcome.as_ref().is_err_and(was_asked);
-            let reply = self.reply(outcome, introspects, &context, ReplyForm::Plain);
-            if let Some(observed) = observed {
-                observed.replied(&reply);
-            }
+            let reply = self.reply(outcome, introspects, &context, ReplyForm::Plain, observed);
             if halts || reply.code.is_some_and(|code| HALTING.contains(&code)) {
                 return batch.halt(&operation, &reply, items);
             }

@@ -1,72 +1,122 @@
-//! The span and the log lines of a call.
-
-use std::pin::Pin;
-use std::time::Instant;
+//! The span of a call, and its line in the log.
 
 use mcp_aql_protocol::ErrorCode;
-use tracing::level_filters::LevelFilter;
-use tracing::{Instrument as _, Span};
+use tracing::{Level, Span};
 
+use crate::call_event::{CallEvent, CallOutcome};
 use crate::error::OperationError;
 use crate::gatekeeper::GatedOperation;
-use crate::log_targets::CALLS;
-use crate::operation::{CallScope, Outcome};
+use crate::log_targets::{CALLS, logs_calls};
+use crate::operation::CallScope;
 use crate::store::chain;
 
-/// The span of a call, which measures its time.
-pub(super) struct CallLog {
-    span: Span,
-    /// The start of the call, which is only read if its time is logged.
-    started: Option<Instant>,
+/// Returns the span of a routed call, for the lines that its stages and its function log.
+pub(super) fn span(operation: &GatedOperation, scope: &CallScope) -> Span {
+    tracing::info_span!(
+        target: CALLS,
+        "operation",
+        operation = &*operation.name,
+        category = operation.spec.category.as_str(),
+        session = scope.session.as_ref().map(|session| session.id().to_owned()),
+        client_request_id = scope.client_request_id.as_deref(),
+    )
 }
 
-impl CallLog {
-    /// Begins the span of a routed call.
-    pub(super) fn new(operation: &GatedOperation, scope: &CallScope) -> Self {
-        let span = tracing::info_span!(
-            target: CALLS,
-            "operation",
-            operation = &*operation.name,
-            category = operation.spec.category.as_str(),
-            session = scope.session.as_ref().map(|session| session.id().to_owned()),
-            client_request_id = scope.client_request_id.as_deref(),
-        );
-        let started = (LevelFilter::current() != LevelFilter::OFF).then(Instant::now);
-        Self { span, started }
-    }
+/// Whether some calls have a line in the log: all calls, or only those with an internal error.
+pub(super) fn is_enabled() -> bool {
+    tracing::enabled!(target: CALLS, Level::ERROR)
+}
 
-    /// Awaits the stages of the call within its span, and logs the outcome. The stages are pinned by the
-    /// caller, because a future that is moved takes its place twice.
-    pub(super) async fn record(
-        &self,
-        stages: Pin<&mut impl Future<Output = Outcome>>,
-        scope: &CallScope,
-    ) -> Outcome {
-        let outcome = stages.instrument(self.span.clone()).await;
-        let _entered = self.span.enter();
-        let duration_ms = self.started.map(|started| started.elapsed().as_secs_f64() * 1_000.0);
-        match &outcome {
-            Ok(_) => tracing::info!(target: CALLS, duration_ms, "operation done"),
-            Err(_) if scope.is_cancelled() => {
-                tracing::info!(target: CALLS, duration_ms, "operation given up by its caller");
-            }
-            Err(error) => log_failure(error, duration_ms),
+/// The details of an internal error for the log.
+pub(super) struct InternalError {
+    correlation_id: Option<String>,
+    /// The cause, unless the log has it already, under the same correlation id.
+    cause: Option<String>,
+    is_logged: bool,
+}
+
+impl InternalError {
+    /// Returns the details of an error, if it is an internal one.
+    pub(super) fn of(error: &OperationError) -> Option<Self> {
+        (error.code() == ErrorCode::InternalError).then(|| {
+            let id = error.details().get("correlation_id").and_then(serde_json::Value::as_str);
+            let is_logged = error.is_logged();
+            let cause = error.cause().filter(|_| !is_logged).map(|cause| chain(cause));
+            Self { correlation_id: id.map(str::to_owned), cause, is_logged }
+        })
+    }
+}
+
+/// The fields of a call's line. Those that do not apply are left out.
+struct CallLine<'a> {
+    operation: Option<&'a str>,
+    category: Option<&'static str>,
+    outcome: &'static str,
+    code: Option<&'static str>,
+    duration_ms: f64,
+    session: Option<&'a str>,
+    mcp_session: Option<&'a str>,
+    request_id: Option<&'a str>,
+    client_request_id: Option<&'a str>,
+    client: Option<String>,
+    correlation_id: Option<&'a str>,
+}
+
+impl<'a> CallLine<'a> {
+    fn of(event: &'a CallEvent<'_>, internal: Option<&'a InternalError>) -> Self {
+        let (scope, origin) = (event.scope, event.scope.origin.as_deref());
+        let client = origin.and_then(|origin| origin.client);
+        Self {
+            operation: event.operation,
+            category: event.category.map(|category| category.as_str()),
+            outcome: event.outcome.as_str(),
+            code: event.code.map(ErrorCode::as_str),
+            duration_ms: event.duration.as_secs_f64() * 1_000.0,
+            session: scope.session.as_ref().map(|session| session.id()),
+            mcp_session: scope.session.as_ref().and_then(|session| session.mcp_id()),
+            request_id: origin.and_then(|origin| origin.request_id.as_deref()),
+            client_request_id: scope.client_request_id.as_deref(),
+            client: client.map(|address| address.to_string()),
+            correlation_id: internal.and_then(|internal| internal.correlation_id.as_deref()),
         }
-        outcome
     }
 }
 
-fn log_failure(error: &OperationError, duration_ms: Option<f64>) {
-    let code = error.code().as_str();
-    let correlation_id = error.details().get("correlation_id").and_then(serde_json::Value::as_str);
-    if error.code() != ErrorCode::InternalError || error.is_logged() {
-        tracing::info!(target: CALLS, duration_ms, code, correlation_id, "operation failed");
+/// Writes the line of a call.
+macro_rules! log_line {
+    ($level:expr, $line:expr, $message:literal $(, $name:ident = $value:expr)*) => {{
+        let CallLine {
+            operation, category, outcome, code, duration_ms,
+            session, mcp_session, request_id, client_request_id, client, correlation_id,
+        } = $line;
+        tracing::event!(
+            target: CALLS, $level, operation, category, outcome, code, duration_ms, session, mcp_session,
+            request_id, client_request_id, client, correlation_id, $($name = $value,)* $message
+        );
+    }};
+}
+
+/// Logs a call that has been answered or given up. It has no values of parameters, and no names that only the caller
+/// knows.
+pub(super) fn log(event: &CallEvent<'_>, internal: Option<&InternalError>) {
+    if event.outcome != CallOutcome::Cancelled
+        && let Some(InternalError { cause, is_logged: false, .. }) = internal
+    {
+        let line = CallLine::of(event, internal);
+        return log_line!(Level::ERROR, line, "operation failed", cause = cause.as_deref());
+    }
+    if !logs_calls() {
         return;
     }
-    tracing::error!(target: CALLS, duration_ms,
-        code,
-        correlation_id,
-        cause = error.cause().map(|cause| chain(cause)),
-        "operation failed"
-    );
+    let line = CallLine::of(event, internal);
+    match event.outcome {
+        CallOutcome::Succeeded => log_line!(Level::INFO, line, "operation done"),
+        CallOutcome::AwaitsConfirmation => {
+            log_line!(Level::INFO, line, "operation awaits a confirmation");
+        }
+        CallOutcome::Failed => log_line!(Level::INFO, line, "operation failed"),
+        CallOutcome::Cancelled => {
+            log_line!(Level::INFO, line, "operation given up by its caller");
+        }
+    }
 }

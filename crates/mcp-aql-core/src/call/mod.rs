@@ -34,11 +34,11 @@ use crate::response::Reply;
 use crate::router::Endpoint;
 use crate::services::Services;
 use crate::vocab::{ReplyForm, ReplyLimits};
-use call_log::CallLog;
 use observe::within_span;
 use reply::introspects;
 use run::record_usage;
 pub(crate) use scanned::Scanned;
+use tracing::Instrument as _;
 use validate::ValidCall;
 
 /// The stages of a call with everything that they use. It does not change after the adapter is built.
@@ -103,11 +103,7 @@ impl Pipeline {
         let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
         let call = std::pin::pin!(self.call(input, endpoint, &context, limits));
         let outcome = within_span(observed.as_ref(), call).await;
-        let reply = self.reply(outcome, introspects, &context, form);
-        if let Some(observed) = observed {
-            observed.replied(&reply);
-        }
-        reply
+        self.reply(outcome, introspects, &context, form, observed)
     }
 
     /// Takes one operation of a request through the stages between decoding and the reply.
@@ -121,13 +117,13 @@ impl Pipeline {
         let routed = self.route(input, endpoint, context.scope());
         async move {
             let routed = routed?;
-            let log = CallLog::new(routed.operation, context.scope());
+            let span = call_log::span(routed.operation, context.scope());
             let stages = std::pin::pin!(async {
                 self.permit(routed.operation, context.scope()).await?;
                 let valid = self.validate(routed, context.scope())?;
                 self.admit_and_run(valid, context, limits).await
             });
-            log.record(stages, context.scope()).await
+            stages.instrument(span).await
         }
     }
 

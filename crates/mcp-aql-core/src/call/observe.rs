@@ -1,5 +1,5 @@
-//! Observe: passes calls and executions to the author's observers. Both run within the spans of the tracer, if the
-//! adapter has one.
+//! Observe: passes calls and executions to the author's observers, and calls to the log. Both run within the spans of
+//! the tracer, if the adapter has one.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -9,15 +9,17 @@ use std::time::Instant;
 use mcp_aql_protocol::ErrorCode;
 
 use super::Pipeline;
+use super::call_log::{self, InternalError};
 use crate::call_event::{CallEvent, CallOutcome};
 use crate::call_origin::ActiveSpan;
 use crate::call_tracer::{CallSpan, CallStart};
+use crate::error::OperationError;
 use crate::observers::Observers;
 use crate::operation::{Context, OperationSpec, Outcome};
 use crate::response::Reply;
 
-/// A call or an execution that is observed. The observers receive its event when it is dropped. Without an outcome it
-/// was cancelled.
+/// A call or an execution that is observed. The observers and the log receive its event when it is dropped. Without an
+/// outcome it was cancelled.
 pub(super) struct Observed {
     observers: Observers,
     /// The span of the tracer, if the adapter has one.
@@ -29,6 +31,8 @@ pub(super) struct Observed {
     started: Instant,
     outcome: CallOutcome,
     code: Option<ErrorCode>,
+    /// The error, if it is an internal one.
+    internal: Option<InternalError>,
     bytes: usize,
 }
 
@@ -41,13 +45,14 @@ impl Pipeline {
 }
 
 impl Observed {
-    /// Begins to observe a call. Without an observer nothing is measured.
+    /// Begins to observe a call. Without an observer and a log nothing is measured.
     pub(super) fn begin(
         observers: &Observers,
         spec: impl FnOnce() -> Option<OperationSpec>,
         context: impl FnOnce() -> Context,
     ) -> Option<Self> {
-        (!observers.is_empty()).then(|| Self::new(observers, spec(), context(), None))
+        (call_log::is_enabled() || !observers.is_empty())
+            .then(|| Self::new(observers, spec(), context(), None))
     }
 
     /// Begins to observe an execution with this context, which a call in the span `parent` has begun.
@@ -58,6 +63,9 @@ impl Observed {
         context: &Context,
         parent: Option<&ActiveSpan>,
     ) -> Option<Self> {
+        if let Some(recorder) = observers.recorder.get() {
+            recorder.execution_started(spec.name);
+        }
         (!observers.is_empty())
             .then(|| Self::new(observers, Some(spec), context.clone(), Some((id, parent))))
     }
@@ -87,8 +95,14 @@ impl Observed {
             started: Instant::now(),
             outcome: CallOutcome::Cancelled,
             code: None,
+            internal: None,
             bytes: 0,
         }
+    }
+
+    /// Keeps the cause of an internal error for the log.
+    pub(super) fn keep_cause(&mut self, error: &OperationError) {
+        self.internal = InternalError::of(error);
     }
 
     /// Completes the event of a call with its reply.
@@ -124,8 +138,19 @@ impl Drop for Observed {
             execution_id: self.execution_id.as_deref(),
             scope,
         };
-        if let Some(span) = &self.span {
-            span.end(&event);
+        // Executions log their ends with their records.
+        let log = || {
+            if self.execution_id.is_none() {
+                call_log::log(&event, self.internal.as_ref());
+            }
+        };
+        match &self.span {
+            // Within the span, so that the line has the ids of the trace.
+            Some(span) => {
+                span.enter(&mut || log());
+                span.end(&event);
+            }
+            None => log(),
         }
         self.observers.notify(&event);
     }

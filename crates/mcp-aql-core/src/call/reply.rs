@@ -18,8 +18,26 @@ pub(super) fn introspects(operation: &str) -> bool {
 }
 
 impl Pipeline {
-    /// The reply to one operation, with the warnings of its context.
+    /// The reply to one operation, with the warnings of its context. Completes the observation of the call.
     pub(super) fn reply(
+        &self,
+        outcome: Outcome,
+        introspects: bool,
+        context: &Context,
+        form: ReplyForm,
+        mut observed: Option<Observed>,
+    ) -> Reply {
+        if let (Some(observed), Err(error)) = (&mut observed, &outcome) {
+            observed.keep_cause(error);
+        }
+        let reply = self.unobserved_reply(outcome, introspects, context, form);
+        if let Some(observed) = observed {
+            observed.replied(&reply);
+        }
+        reply
+    }
+
+    fn unobserved_reply(
         &self,
         outcome: Outcome,
         introspects: bool,
@@ -45,7 +63,10 @@ impl Pipeline {
     /// The reply to a request that could not be read.
     pub(crate) fn reply_to_unreadable(&self, error: OperationError, scope: &CallScope) -> Reply {
         let context = || Context::new(scope.clone());
-        let observed = Observed::begin(&self.observers, || None, context);
+        let mut observed = Observed::begin(&self.observers, || None, context);
+        if let Some(observed) = &mut observed {
+            observed.keep_cause(&error);
+        }
         let reply = self.unobserved_failure(error, scope);
         if let Some(observed) = observed {
             observed.replied(&reply);

@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 use super::Pipeline;
 use crate::error::OperationError;
 use crate::gatekeeper::GatedOperation;
-use crate::log_targets::CALLS;
 use crate::operation::{CallScope, ExecutionCall, Handler};
 use crate::request::{Credentials, OperationInput};
 use crate::router::Endpoint;
@@ -25,10 +24,9 @@ impl Pipeline {
         endpoint: Endpoint,
         scope: &CallScope,
     ) -> Result<Routed<'_>, OperationError> {
-        let entry = self.catalog.registry.route(&input.operation, endpoint).map_err(|error| {
-            tracing::info!(target: CALLS, code = error.code().as_str(), "operation refused");
-            self.error_for(error, &input.operation, endpoint, scope)
-        })?;
+        let routed = self.catalog.registry.route(&input.operation, endpoint);
+        let entry =
+            routed.map_err(|error| self.error_for(error, &input.operation, endpoint, scope))?;
         let OperationInput { operation: _, mut params, mut credentials } = input;
         let operation = &entry.operation;
         take_confirmation(operation, &mut params, &mut credentials);

@@ -1,8 +1,10 @@
 //! Requests whose text was scanned. A valid call is read without a map of its arguments. The stages explain the faults
 //! of every other request.
 
+use tracing::Instrument as _;
+
 use super::Pipeline;
-use super::call_log::CallLog;
+use super::call_log;
 use super::observe::{Observed, within_span};
 use super::reply::introspects;
 use super::validate::ValidCall;
@@ -100,19 +102,13 @@ impl Pipeline {
             Observed::begin(&self.observers, || Some(operation.spec), || context.clone());
         let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
         let call = ValidCall { operation, valid, credentials: Credentials::default(), sent: None };
-        let logged = std::pin::pin!(async {
-            let log = CallLog::new(operation, context.scope());
-            let stages = std::pin::pin!(async {
-                self.permit(operation, context.scope()).await?;
-                self.admit_and_run(call, &context, limits).await
-            });
-            log.record(stages, context.scope()).await
+        let stages = std::pin::pin!(async {
+            self.permit(operation, context.scope()).await?;
+            self.admit_and_run(call, &context, limits).await
         });
-        let outcome = within_span(observed.as_ref(), logged).await;
-        let reply = self.reply(outcome, introspects(operation.spec.name), &context, form);
-        if let Some(observed) = observed {
-            observed.replied(&reply);
-        }
-        reply
+        let span = call_log::span(operation, context.scope());
+        let stages = std::pin::pin!(stages.instrument(span));
+        let outcome = within_span(observed.as_ref(), stages).await;
+        self.reply(outcome, introspects(operation.spec.name), &context, form, observed)
     }
 }

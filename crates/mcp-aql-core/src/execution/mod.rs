@@ -146,6 +146,14 @@ impl Executions {
         self.core.options.keep
     }
 
+    /// Returns the number of executions of this process that are pending, and of those that run.
+    pub fn count(&self) -> (usize, usize) {
+        let all = self.core.running.all();
+        let pending = all.iter().filter(|live| live.updates.borrow().status == Status::Pending);
+        let pending = pending.count();
+        (pending, all.len() - pending)
+    }
+
     /// Acquires a slot for an execution of this session or principal.
     pub(crate) fn slot(&self, account: Option<&str>) -> Result<ExecutionSlot, LimitReached> {
         self.core.slots.acquire(account, &self.core.options)
@@ -315,7 +323,8 @@ impl Core {
         work: Work,
     ) {
         let ownership = Ownership { owner: self.owner.clone(), attempt: record.attempt };
-        let span = tracing::info_span!(
+        // At this level, so that warnings and errors name the operation too.
+        let span = tracing::error_span!(
             "execution",
             id,
             operation = record.operation,

@@ -81,7 +81,7 @@ pub struct CallScope {
     /// Values of the transport or the embedding program, which [`Context::extension`] returns, one of each type. Over
     /// HTTP these are the extensions of the request.
     pub extensions: Extensions,
-    /// The request that the call belongs to, with its trace context, for an adapter that traces its calls.
+    /// The request that the call belongs to, with its trace context, for an adapter that traces or logs its calls.
     pub origin: Option<Arc<CallOrigin>>,
 }
 

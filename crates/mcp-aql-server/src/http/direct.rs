@@ -24,7 +24,7 @@ use super::authentication::Challenge;
 use super::direct_reply::{CancelOnDrop, PendingReply, respond};
 use super::options::ENDPOINT_PATH;
 use super::original_message::OriginalMessage;
-use super::request_origin::describe_traced;
+use super::request_origin::add_call;
 use super::sessions::{OpenSession, SessionCall, Sessions};
 use crate::batch_budget::BatchBudget;
 use crate::connection::Connection;
@@ -151,7 +151,7 @@ impl DirectCalls {
     ) -> Option<impl Future<Output = Response> + Send + use<>> {
         let Message::Call(call) = decode(body) else { return None };
         let tool = self.server.tools().index(&call.name)?;
-        describe_traced(self.server.service(), extensions, call.id, &call.name);
+        add_call(self.server.service(), extensions, call.id, &call.name);
         let meta = RequestMeta::read(call.meta)?;
         let elicitation = elicitation::of_call(&call, &meta).ok()?;
         let mut arguments = match call.index {
@@ -262,8 +262,10 @@ impl DecodedCall<'_> {
     ) -> impl Future<Output = Vec<u8>> + Send + use<> {
         let Self { tool, arguments, meta, id, room, mut scope } = self;
         let caller = room.as_ref().and_then(|_| scope.principal().cloned());
-        let tracer = server.service().tracer();
-        let origin = tracer.and_then(|_| scope.extensions.remove::<CallOrigin>());
+        let origin = match server.service().records_origins() {
+            true => scope.extensions.remove::<CallOrigin>(),
+            false => None,
+        };
         let scope =
             CallScope { cancellation: Some(cancellation), origin: origin.map(Arc::new), ..scope };
         let mut work = server.call(tool, arguments, &meta, scope);

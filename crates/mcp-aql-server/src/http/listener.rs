@@ -4,12 +4,15 @@
 //! and waits indefinitely for a client that does not read.
 
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::extract::ConnectInfo;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::Service as _;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -49,13 +52,13 @@ pub async fn serve(
     let mut connections = JoinSet::new();
     loop {
         let next = async {
-            let stream = accept(&listener, &open).await;
+            let accepted = accept(&listener, &open).await;
             let room = tokio::time::timeout(client_timeout, open.room(max)).await;
-            room.is_ok().then_some(stream)
+            room.is_ok().then_some(accepted)
         };
         tokio::select! {
-            stream = next => {
-                let Some(stream) = stream else {
+            accepted = next => {
+                let Some((stream, client)) = accepted else {
                     tracing::warn!(max, "closed a new connection: no open connection is idle");
                     continue;
                 };
@@ -66,7 +69,8 @@ pub async fn serve(
                 }
                 let slot = Arc::new(open.open());
                 let stream = TimeoutStream::new(stream, client_timeout, Arc::clone(&slot));
-                let serving = connection(stream, router.clone(), client_timeout, slot, stop.clone());
+                let router = (router.clone(), Some(ConnectInfo(client)));
+                let serving = connection(stream, router, client_timeout, slot, stop.clone());
                 connections.spawn(serving);
             }
             () = stop.cancelled() => break,
@@ -82,10 +86,10 @@ pub async fn serve(
 
 /// Accepts the next connection. It retries after errors: closing an idle connection frees a file
 /// descriptor, for example.
-async fn accept(listener: &TcpListener, open: &Connections) -> TcpStream {
+async fn accept(listener: &TcpListener, open: &Connections) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return stream,
+            Ok(accepted) => return accepted,
             Err(error) => {
                 use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
                 // The client has already disconnected.
@@ -102,7 +106,7 @@ async fn accept(listener: &TcpListener, open: &Connections) -> TcpStream {
 
 async fn connection<S>(
     stream: TimeoutStream<S>,
-    router: axum::Router,
+    (router, client): (axum::Router, Option<ConnectInfo<SocketAddr>>),
     client_timeout: Duration,
     slot: Arc<ConnectionSlot>,
     stop: CancellationToken,
@@ -114,8 +118,11 @@ async fn connection<S>(
         .header_read_timeout(client_timeout)
         .max_buf_size(MAX_BUFFER_BYTES);
     let router = TowerToHyperService::new(router);
-    let service = hyper::service::service_fn(|request: hyper::Request<hyper::body::Incoming>| {
+    let service = hyper::service::service_fn(|mut request: hyper::Request<Incoming>| {
         let busy = slot.busy();
+        if let Some(client) = client {
+            request.extensions_mut().insert(client);
+        }
         let reply = router.call(request);
         async { reply.await.map(|reply| reply.map(|body| Body::new(ReplyBody::new(body, busy)))) }
     });
@@ -243,7 +250,7 @@ mod tests {
         let slot = Arc::new(Arc::new(Connections::default()).open());
         let stream = TimeoutStream::new(server, CLIENT_TIMEOUT, Arc::clone(&slot));
         let stop = CancellationToken::new();
-        let serving = tokio::spawn(connection(stream, router, CLIENT_TIMEOUT, slot, stop));
+        let serving = tokio::spawn(connection(stream, (router, None), CLIENT_TIMEOUT, slot, stop));
         let head = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
         client.write_all(head).await.unwrap();
         (client, serving)

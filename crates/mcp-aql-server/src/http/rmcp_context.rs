@@ -28,15 +28,14 @@ pub(super) fn http_extensions(extensions: &Extensions) -> mcp_aql_core::transpor
     extensions.get::<Parts>().map(|parts| parts.extensions.clone()).unwrap_or_default()
 }
 
-/// Takes what is known of the origin of a call of this tool.
+/// Takes what is known of the origin of a call with this id, as its client wrote it, of this tool.
 pub(super) fn take_origin(
     extensions: &mut mcp_aql_core::transport::Extensions,
-    context: &RequestContext<RoleServer>,
+    id: &str,
     tool: &str,
 ) -> Option<Arc<CallOrigin>> {
     let mut origin: CallOrigin = extensions.remove()?;
-    let id = serde_json::to_string(&context.id).unwrap_or_default();
-    describe_call(&mut origin, &id, tool);
+    describe_call(&mut origin, id, tool);
     Some(Arc::new(origin))
 }
 

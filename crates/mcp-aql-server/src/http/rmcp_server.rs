@@ -121,24 +121,28 @@ impl RmcpServer {
         };
         let answers = (request.input_responses, request.request_state);
         let mut extensions = http_extensions(&context.extensions);
-        let origin = take_origin(&mut extensions, context, &request.name);
         let sent: Option<OriginalMessage> = extensions.remove();
         let room = sent.as_ref().and_then(OriginalMessage::room).cloned();
         let message = sent.map(|sent| sent.take_text());
-        let arguments = match &message {
+        let (id, arguments) = match &message {
             Some(message) => match decode(message) {
                 Message::Call(call) if RequestMeta::read(call.meta).is_none() => {
                     return Err(RpcError::new(-32602, REPEATED_MEMBER));
                 }
-                Message::Call(call) => ToolArguments::read(call.arguments, server.limits()),
+                // rmcp may know the request by another id.
+                Message::Call(call) => {
+                    (call.id.to_owned(), ToolArguments::read(call.arguments, server.limits()))
+                }
                 // rmcp accepts a message with a repeated member.
                 _ => return Err(RpcError::new(-32602, REPEATED_MEMBER)),
             },
             None => {
                 let members = request.arguments.unwrap_or_default();
-                Ok(SentArguments::Parsed(members.into()).into())
+                let id = serde_json::to_string(&context.id).unwrap_or_default();
+                (id, Ok(SentArguments::Parsed(members.into()).into()))
             }
         };
+        let origin = take_origin(&mut extensions, &id, &request.name);
         let caller: Option<Principal> = extensions.get().cloned();
         let cancellation = Cancellation::default();
         let notifier = PeerNotifier(context.peer.clone());
@@ -193,6 +197,7 @@ impl ServerHandler for RmcpServer {
         connection.negotiated(result.protocol_version.as_str(), &capabilities, tasks);
         let client = &request.client_info;
         connection.introduced(format!("{} {}", client.name, client.version));
+        self.server.session();
         // They belong to versions without this request.
         result.capabilities.extensions = None;
         Ok(result)

@@ -265,6 +265,9 @@ impl SessionManager for Sessions {
             return Err(SessionError::FullForPrincipal(self.most_of_principal));
         }
         let (id, transport) = self.inner.create_session().await?;
+        if let Some(connection) = connection.upgrade() {
+            connection.set_mcp_session_id(&id);
+        }
         let open = OpenSession {
             id: Arc::clone(&id),
             principal,

@@ -67,7 +67,7 @@ async fn answer_utility(
     let message = decode(&message);
     let meta = sent_meta(&message)?;
     let origin = match &message {
-        Message::Call(call) => take_origin(&mut extensions, context, &call.name),
+        Message::Call(call) => take_origin(&mut extensions, call.id, &call.name),
         // A request about a task is not the call of a tool.
         _ => extensions.remove::<CallOrigin>().and(None),
     };

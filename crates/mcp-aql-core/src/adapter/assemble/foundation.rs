@@ -7,6 +7,7 @@ use crate::audit::{Audit, AuditFile, AuditStore};
 use crate::extension::StartedExtension;
 use crate::file_access::{ForbiddenAccess, exposures};
 use crate::gatekeeper::Trust;
+use crate::recorder::{RecordedStore, RecorderSlot};
 use crate::services::Services;
 use crate::store::{MemoryStore, MonitoredStore, Ready, Store};
 
@@ -18,12 +19,19 @@ pub(super) struct Foundation {
 
 impl Foundation {
     /// Opens the store and the audit log, and starts the extensions.
-    pub(super) fn new(parts: &Parts, settings: &mut Settings, problems: &mut Vec<String>) -> Self {
+    pub(super) fn new(
+        parts: &Parts,
+        settings: &mut Settings,
+        recorder: &RecorderSlot,
+        problems: &mut Vec<String>,
+    ) -> Self {
         let prepared: Vec<_> =
             settings.extensions.iter().map(|extension| extension.prepare(problems)).collect();
-        let store = Arc::new(MonitoredStore::new(store(parts, settings, problems)));
+        let store = RecordedStore::new(store(parts, settings, problems), recorder.clone());
+        let store = Arc::new(MonitoredStore::new(Arc::new(store)));
         let ready = Arc::default();
         let mut audit = audit(parts, settings, (&store, &ready), problems);
+        audit.observers.push(Arc::new(recorder.clone()));
         audit.sinks.extend(prepared.iter().filter_map(|extension| extension.audit_sink()));
         let services = Arc::new(Services::sharing(store, ready, settings.time.clone(), audit));
         let extensions = prepared.into_iter().map(|extension| extension.start(&services)).collect();

@@ -24,6 +24,7 @@ use crate::concurrency::ConcurrencyLimit;
 use crate::execution::Executions;
 use crate::extension::{ExtensionParts, RegisteredAdapter, StartedExtension};
 use crate::gatekeeper::{CallTokens, Gatekeeper};
+use crate::recorder::RecorderSlot;
 use crate::router::{EndpointProfile, Registry};
 use crate::services::Services;
 
@@ -35,7 +36,9 @@ pub(super) fn assemble(
 ) -> Result<Adapter, BuildError> {
     check_parts(&parts, &settings, &mut problems);
     let profile = chosen_profile(&parts, &settings, &mut problems);
-    let Foundation { services, extensions } = Foundation::new(&parts, &mut settings, &mut problems);
+    let recorder = RecorderSlot::default();
+    let Foundation { services, extensions } =
+        Foundation::new(&parts, &mut settings, &recorder, &mut problems);
     let access = settings.access.rules(&parts.name, &mut problems);
     let mut operations =
         Operations::register(&parts, (&settings, &access), &profile, &extensions, &mut problems);
@@ -73,7 +76,9 @@ pub(super) fn assemble(
         mode: settings.mode,
     });
     let catalogs = (Arc::clone(&catalog), views(&settings, capabilities));
-    let pipeline = pipeline(&parts, &settings, catalogs, access, gatekeeper, services, &mut added);
+    let mut pipeline =
+        pipeline(&parts, &settings, catalogs, access, gatekeeper, services, &mut added);
+    pipeline.observers.recorder = recorder;
     Ok(Adapter {
         catalog,
         extensions: Extensions::default(),

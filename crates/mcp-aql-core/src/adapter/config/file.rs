@@ -9,6 +9,7 @@ use super::root_keys::RootKeys;
 use crate::access::AccessTable;
 use crate::extension::Extension;
 use crate::gatekeeper::GateTable;
+use crate::log_format::LogFormat;
 
 /// The content of a configuration file.
 pub(super) struct ConfigFile {
@@ -83,6 +84,7 @@ pub(super) struct CoreTables {
     pub(super) executions: ExecutionsTable,
     pub(super) drain_timeout_seconds: Option<u64>,
     pub(super) audit_log: Option<PathBuf>,
+    pub(super) log_format: Option<LogFormat>,
     #[serde(default)]
     pub(super) access: AccessTable,
     pub(super) auth: Option<serde_json::Value>,
@@ -125,6 +127,7 @@ pub(super) const KEYS: &[&str] = &[
     "executions",
     "drain_timeout_seconds",
     "audit_log",
+    "log_format",
     "access",
     "auth",
     "gatekeeper",

@@ -121,6 +121,7 @@ fn apply_project(
     tightening.replace("strict_mode", &mut settings.strict, file.strict_mode, |new, _| *new);
     tightening.refuse("drain_timeout_seconds", file.drain_timeout_seconds);
     tightening.refuse("audit_log", file.audit_log);
+    tightening.refuse("log_format", file.log_format);
     settings.access.tighten(file.access, &mut tightening);
     tightening.refuse("auth", file.auth);
     settings.gate.tighten(file.gatekeeper, &mut tightening, problems);
@@ -221,6 +222,7 @@ fn apply_file(
     if let Some(path) = file.audit_log {
         settings.audit_log = Some(path);
     }
+    set(&mut settings.log_format, file.log_format);
     let limits = &mut settings.limits;
     set(&mut limits.max_request_size, file.limits.max_request_size);
     set(&mut limits.max_response_size, file.limits.max_response_size);

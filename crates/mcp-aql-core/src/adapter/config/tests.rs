@@ -48,6 +48,7 @@ const LOOSE: &[(&str, &str)] = &[
     ("strict_mode = false", "strict_mode"),
     ("drain_timeout_seconds = 0", "drain_timeout_seconds"),
     ("audit_log = '/home/ada/.bashrc'", "audit_log"),
+    ("log_format = 'json'", "log_format"),
     ("[limits]\nmax_request_size = 99000000", "limits.max_request_size"),
     ("[limits]\nmax_response_size = 99000000", "limits.max_response_size"),
     ("[limits]\nmax_string_length = 99000000", "limits.max_string_length"),

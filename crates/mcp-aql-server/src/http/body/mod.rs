@@ -122,7 +122,7 @@ impl BodyGuard {
 
     async fn pass_open(&self, mut request: Request, until: Instant) -> Response {
         if *request.method() == Method::POST {
-            if let Some(origin) = of_request(self.server().service(), request.headers()) {
+            if let Some(origin) = of_request(self.server().service(), &request) {
                 request.extensions_mut().insert(origin);
             }
             return match self.answer_at_once(request, until).await {

@@ -1,0 +1,48 @@
+//! The options of the command `serve` for the page of metrics.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::main_error::{Error, Result};
+use mcp_aql_metrics::Metrics;
+use tokio::net::TcpListener;
+
+use super::Exit;
+
+/// The options for the page of metrics.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[non_exhaustive]
+pub struct MetricsArgs {
+    /// Serve metrics for Prometheus here, for example on 127.0.0.1:9464; the page is /metrics
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<SocketAddr>,
+    /// Serve metrics on an address that other machines reach, to all of them
+    #[arg(long, requires = "metrics")]
+    pub allow_remote_metrics: bool,
+}
+
+impl MetricsArgs {
+    /// Serves the page of metrics while the adapter is served.
+    pub(super) async fn beside(
+        self,
+        adapter: &Adapter,
+        serving: impl Future<Output = Result<Exit>>,
+    ) -> Result<Exit> {
+        let Some(address) = self.metrics else { return serving.await };
+        if !address.ip().is_loopback() && !self.allow_remote_metrics {
+            return Err(Error::Usage(format!(
+                "`--metrics {address}` can be reached from other machines, and the page is not authenticated: allow \
+                 that with `--allow-remote-metrics`"
+            )));
+        }
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        let metrics = Metrics::of(adapter)?;
+        let _ = writeln!(std::io::stderr(), "Metrics on http://{address}/metrics");
+        tokio::select! {
+            exit = serving => exit,
+            Err(error) = metrics.serve(listener, std::future::pending()) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Stands in for the options of the page of metrics if the feature `metrics` is off.
+
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::main_error::{Error, Result};
+
+use super::Exit;
+
+/// Stands in for the options of the page of metrics while the feature `metrics` is off.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[non_exhaustive]
+pub struct MetricsArgs {
+    /// Collects `--metrics` and the flags after it, to report them.
+    #[arg(long, hide = true, num_args = 0.., allow_hyphen_values = true)]
+    metrics: Option<Vec<String>>,
+}
+
+impl MetricsArgs {
+    /// Awaits the serving adapter.
+    pub(super) async fn beside(
+        self,
+        _: &Adapter,
+        serving: impl Future<Output = Result<Exit>>,
+    ) -> Result<Exit> {
+        if self.metrics.is_some() {
+            return Err(Error::Usage(format!(
+                "`--metrics` needs the feature `metrics` of `mcp-aql`, with which this program was not built: \
+                 write `mcp-aql = {{ version = \"{}\", features = [\"metrics\"] }}` in its Cargo.toml and \
+                 build it again",
+                env!("CARGO_PKG_VERSION")
+            )));
+        }
+        serving.await
+    }
+}
