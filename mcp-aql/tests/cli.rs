@@ -101,6 +101,12 @@ fn http_rejects_invalid_bounds() {
         (&[&http[..], &["--max-sessions", "-1"]].concat(), "-1 is not in 1..=1000000"),
         (&[&http[..], &["--max-sessions", "1000001"]].concat(), "is not in 1..=1000000"),
         (&[&http[..], &["--max-sessions", "many"]].concat(), "invalid digit"),
+        (&[&http[..], &["--reply-retention", "86401"]].concat(), "is not in 0..=86400"),
+        (&[&http[..], &["--max-kept-replies", "5", "--stateless"]].concat(), "cannot be used with"),
+        (
+            &[&http[..], &["--max-kept-replies-per-session", "-1"]].concat(),
+            "-1 is not in 0..=1000000",
+        ),
         (&[&http[..], &["--client-timeout", "0"]].concat(), "0 is not in 1..=86400"),
         (&[&http[..], &["--client-timeout", "-30"]].concat(), "-30 is not in 1..=86400"),
         (&[&http[..], &["--client-timeout", "86401"]].concat(), "is not in 1..=86400"),

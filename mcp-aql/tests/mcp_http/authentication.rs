@@ -250,6 +250,16 @@ async fn sessions_belong_to_the_principal_that_opened_them() {
             let resumed =
                 [headers[0], headers[1], ("Last-Event-ID", "0/0"), ("Accept", "text/event-stream")];
             assert_eq!(server.send("GET", &resumed, "").await.0, 404);
+            // The answer does not show whether the session exists.
+            let mut resumed = resumed;
+            resumed[2].1 = "1/7/01234567/7";
+            let foreign = server.send("GET", &resumed, "").await;
+            resumed[1].1 = "of-nobody";
+            let unknown = server.send("GET", &resumed, "").await;
+            let body = |answer: (u16, String)| {
+                (answer.0, answer.1.split_once("\r\n\r\n").map(|parts| parts.1.to_owned()))
+            };
+            assert_eq!(body(foreign), body(unknown));
         }
     }
     let headers = [("Authorization", "Bearer ada-1"), ("Mcp-Session-Id", &*id)];

@@ -49,12 +49,12 @@ impl Drop for CancelCounter {
     }
 }
 
-fn watching(signals: &Signals) -> AdapterBuilder {
+pub(super) fn watching(signals: &Signals) -> AdapterBuilder {
     builder_with(signals).operations(Watch(signals.clone()))
 }
 
 /// The parts of an answer: its content type and its JSON-RPC message.
-fn opened(answer: &str) -> (&str, Value) {
+pub(super) fn opened(answer: &str) -> (&str, Value) {
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     let kind = head.lines().find_map(|line| line.strip_prefix("content-type: ")).unwrap_or("");
     let message = body
@@ -72,7 +72,7 @@ async fn session(server: &Server) -> String {
     id.to_owned()
 }
 
-fn call(tool: &str, arguments: Value) -> Value {
+pub(super) fn call(tool: &str, arguments: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": "a", "method": "tools/call",
         "params": { "name": tool, "arguments": arguments } })
 }
@@ -93,7 +93,7 @@ fn alone(tool: &str, arguments: Value) -> ([(&'static str, String); 3], Value) {
 }
 
 /// Fails after a timeout.
-async fn soon<T>(answer: impl Future<Output = T>) -> T {
+pub(super) async fn soon<T>(answer: impl Future<Output = T>) -> T {
     let answer = tokio::time::timeout(Duration::from_secs(60), answer).await;
     answer.unwrap_or_else(|_| panic!("the call still runs"))
 }

@@ -23,6 +23,7 @@ mod cursors;
 mod direct;
 mod keep_alive;
 mod sessions;
+mod stream_resumption;
 #[path = "../support/mod.rs"]
 mod support;
 mod tasks;

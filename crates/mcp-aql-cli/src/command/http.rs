@@ -87,6 +87,39 @@ pub struct HttpArgs {
         value_parser = RangedI64ValueParser::<usize>::new().range(1..=1_000_000),
     )]
     pub max_inflight: usize,
+    /// Keep the reply to a finished call for this long, for a client that has lost its connection
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        requires = "http",
+        conflicts_with = "stateless",
+        default_value_t = HttpOptions::DEFAULT_REPLY_RETENTION_SECONDS,
+        allow_negative_numbers = true,
+        value_parser = RangedI64ValueParser::<u64>::new().range(0..=86_400),
+    )]
+    pub reply_retention: u64,
+    /// Keep at most this much of such replies; beyond it the oldest are dropped
+    #[arg(
+        long,
+        value_name = "MIB",
+        requires = "http",
+        conflicts_with = "stateless",
+        default_value_t = HttpOptions::DEFAULT_MAX_KEPT_REPLY_MIB,
+        allow_negative_numbers = true,
+        value_parser = RangedI64ValueParser::<usize>::new().range(0..=1_000_000),
+    )]
+    pub max_kept_replies: usize,
+    /// Keep at most this much of such replies of one session
+    #[arg(
+        long,
+        value_name = "MIB",
+        requires = "http",
+        conflicts_with = "stateless",
+        default_value_t = HttpOptions::DEFAULT_MAX_KEPT_REPLY_MIB_PER_SESSION,
+        allow_negative_numbers = true,
+        value_parser = RangedI64ValueParser::<usize>::new().range(0..=1_000_000),
+    )]
+    pub max_kept_replies_per_session: usize,
 }
 
 impl HttpArgs {
@@ -106,7 +139,12 @@ impl HttpArgs {
             .max_sessions_per_principal(self.max_sessions_per_principal)
             .client_timeout(Duration::from_secs(self.client_timeout))
             .max_connections(self.max_connections)
-            .max_inflight_bytes(self.max_inflight.saturating_mul(1 << 20));
+            .max_inflight_bytes(self.max_inflight.saturating_mul(1 << 20))
+            .reply_retention(Duration::from_secs(self.reply_retention))
+            .max_kept_reply_bytes(self.max_kept_replies.saturating_mul(1 << 20))
+            .max_kept_reply_bytes_per_session(
+                self.max_kept_replies_per_session.saturating_mul(1 << 20),
+            );
         let options = self.allow_host.into_iter().fold(options, HttpOptions::allow_host);
         self.allow_origin.into_iter().fold(options, HttpOptions::allow_origin)
     }

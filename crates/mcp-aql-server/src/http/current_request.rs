@@ -34,6 +34,8 @@ pub(super) struct SessionProblem {
     pub(super) unknown_session: bool,
     /// The event after which the client wants to resume is not kept.
     pub(super) unknown_event: bool,
+    /// The client has received all events of the stream that it wants to resume.
+    pub(super) nothing_left: bool,
 }
 
 /// Serves a request, and returns the problem with its session. A session that the request opens belongs to the

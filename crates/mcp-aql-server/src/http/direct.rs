@@ -215,7 +215,7 @@ impl DirectCalls {
                 erased(async { task.await.ok().flatten() })
             }
         };
-        PendingReply { reply, _cancels: cancels }
+        PendingReply { reply, _cancels: cancels, kept: None }
     }
 
     fn of(
@@ -229,13 +229,15 @@ impl DirectCalls {
         let cancels = CancelOnDrop(cancellation.clone());
         let id = canonical_id(&call.id);
         let running = SessionCall::begin(session, &id, cancellation.clone());
+        // Clients of batches do not resume streams, and the events of a batch are in one.
+        let kept = call.room.is_none().then(|| running.reply());
         let sessions = Arc::clone(&self.sessions);
         let work = call.start(server, cancellation, false);
         let reply = async move {
             let reply = sessions.during(running.session(), work).await;
             running.is_awaited().then_some(reply)
         };
-        PendingReply { reply: erased(reply), _cancels: cancels }
+        PendingReply { reply: erased(reply), _cancels: cancels, kept }
     }
 }
 

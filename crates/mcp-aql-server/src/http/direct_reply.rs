@@ -1,5 +1,6 @@
 //! The replies to plain calls: JSON, or events if the call takes long.
 
+use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -8,18 +9,28 @@ use axum::body::{Body, Bytes};
 use axum::http::HeaderName;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse as _, Response};
-use futures_util::{FutureExt as _, Stream};
+use futures_util::stream::BoxStream;
+use futures_util::{Stream, StreamExt as _};
 use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::operation::Cancellation;
+use rmcp::ErrorData;
+use rmcp::model::{CustomResult, JsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerResult};
+use rmcp::transport::streamable_http_server::session::ServerSseMessage;
+use serde_json::Value;
 use tokio::time::{Interval, interval};
 
 use super::authentication::Challenge;
+use super::lost_reply::{ABANDONED, NOT_KEPT, lost_reply};
+use super::replay::{RETRY_INTERVAL, ReplyRecord};
+use super::sessions::SessionReply;
 
 /// The time after which a reply is sent as an event stream with keep-alive comments. Proxies may
 /// close a connection without traffic.
 const EVENT_STREAM_DELAY: Duration = Duration::from_secs(2);
 /// The interval between keep-alive comments.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
+/// The time for which a READ runs on without a client. Clients that reconnect do so much sooner.
+const RECONNECT_GRACE_PERIOD: Duration = Duration::from_secs(30);
 
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
@@ -29,6 +40,8 @@ pub(super) struct PendingReply {
     pub(super) reply: BoxFuture<'static, Option<Vec<u8>>>,
     /// Cancels the call when the client is gone.
     pub(super) _cancels: CancelOnDrop,
+    /// The place for the reply, if the client can fetch it after losing its connection.
+    pub(super) kept: Option<SessionReply>,
 }
 
 /// Cancels a call when it is dropped.
@@ -59,10 +72,7 @@ async fn reply_or_events(mut work: PendingReply) -> Response {
     match tokio::time::timeout(EVENT_STREAM_DELAY, &mut work.reply).await {
         Ok(Some(reply)) => ([(CONTENT_TYPE, "application/json")], reply).into_response(),
         Ok(None) => events(Body::empty()),
-        Err(_late) => events(Body::from_stream(KeepAliveEvents {
-            work: Some(work),
-            pulse: interval(KEEP_ALIVE_INTERVAL),
-        })),
+        Err(_late) => events(Body::from_stream(late_reply(work))),
     }
 }
 
@@ -76,24 +86,99 @@ pub(super) fn events(body: Body) -> Response {
     (headers, body).into_response()
 }
 
-/// A stream of keep-alive comments that ends with the reply.
+/// The events of a reply that takes long: one with its id, if it can be fetched later, and the reply.
+fn late_reply(mut work: PendingReply) -> KeepAliveEvents {
+    let events = match work.kept.take().and_then(|kept| kept.record()) {
+        Some((mut record, id)) => {
+            let text = |event: ServerSseMessage| {
+                event_text(event.event_id.as_deref(), event.message.as_deref(), event.retry)
+            };
+            let events = record.events().map(text).boxed();
+            record.push(ServerSseMessage::retry(RETRY_INTERVAL));
+            tokio::spawn(record_reply(work, record, id));
+            events
+        }
+        None => {
+            let reply = async move {
+                // The whole call moves here: it is cancelled when the stream is dropped.
+                let work = &mut work;
+                work.reply
+                    .as_mut()
+                    .await
+                    .map(|reply| [b"data: ".as_slice(), &reply, b"\n\n"].concat())
+            };
+            futures_util::stream::once(reply)
+                .filter_map(std::future::ready)
+                .map(Bytes::from)
+                .boxed()
+        }
+    };
+    KeepAliveEvents { events, pulse: interval(KEEP_ALIVE_INTERVAL) }
+}
+
+/// Records the reply to a READ, which is cancelled if its client is gone for long.
+async fn record_reply(mut work: PendingReply, mut record: ReplyRecord, id: RequestId) {
+    let message = tokio::select! {
+        biased;
+        reply = &mut work.reply => reply.map(|reply| message(&reply, id)),
+        () = record.abandoned(RECONNECT_GRACE_PERIOD) => Some(lost_reply(id, ABANDONED)),
+    };
+    if let Some(message) = message {
+        record.push(ServerSseMessage::from_message(message));
+    }
+    record.finish();
+}
+
+/// The reply as rmcp's message, for clients that resume its stream.
+fn message(reply: &[u8], id: RequestId) -> ServerJsonRpcMessage {
+    #[derive(serde::Deserialize)]
+    struct Answer {
+        result: Option<Value>,
+        error: Option<ErrorData>,
+    }
+    match serde_json::from_slice(reply) {
+        Ok(Answer { result: Some(result), error: None }) => {
+            JsonRpcMessage::response(ServerResult::CustomResult(CustomResult(result)), id)
+        }
+        Ok(Answer { error: Some(error), .. }) => JsonRpcMessage::error(error, Some(id)),
+        other => {
+            tracing::error!(error = ?other.err(), "a reply cannot be kept");
+            lost_reply(id, NOT_KEPT)
+        }
+    }
+}
+
+/// The text of an event.
+pub(super) fn event_text(
+    id: Option<&str>,
+    message: Option<&ServerJsonRpcMessage>,
+    retry: Option<Duration>,
+) -> Bytes {
+    // The message has no line breaks.
+    let message = message.and_then(|message| serde_json::to_string(message).ok());
+    let mut text = format!("data: {}\n", message.unwrap_or_default());
+    if let Some(id) = id {
+        text.push_str(&format!("id: {id}\n"));
+    }
+    if let Some(retry) = retry {
+        text.push_str(&format!("retry: {}\n", retry.as_millis()));
+    }
+    text.push('\n');
+    text.into()
+}
+
+/// Events, with keep-alive comments between them.
 struct KeepAliveEvents {
-    work: Option<PendingReply>,
+    events: BoxStream<'static, Bytes>,
     pulse: Interval,
 }
 
 impl Stream for KeepAliveEvents {
-    type Item = Result<Bytes, std::convert::Infallible>;
+    type Item = Result<Bytes, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Some(work) = &mut self.work else { return Poll::Ready(None) };
-        if let Poll::Ready(reply) = work.reply.poll_unpin(context) {
-            self.work = None;
-            let event = reply.map(|reply| {
-                // The message has no line breaks.
-                Ok(Bytes::from([b"data: ".as_slice(), &reply, b"\n\n"].concat()))
-            });
-            return Poll::Ready(event);
+        if let Poll::Ready(event) = self.events.poll_next_unpin(context) {
+            return Poll::Ready(event.map(Ok));
         }
         self.pulse.poll_tick(context).map(|_| Some(Ok(Bytes::from_static(b":\n\n"))))
     }

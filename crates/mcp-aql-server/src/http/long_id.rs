@@ -61,6 +61,21 @@ pub(super) fn written(id: &RequestId) -> Cow<'_, str> {
     }
 }
 
+/// Returns rmcp's form of an id in canonical form, as [`written`] returns it.
+pub(super) fn request_id(written: &str) -> Option<RequestId> {
+    if written.starts_with('"') {
+        return Some(RequestId::String(serde_json::from_str::<String>(written).ok()?.into()));
+    }
+    let digits = written.strip_prefix('-').unwrap_or(written);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    Some(match written.parse() {
+        Ok(number) => RequestId::Number(number),
+        Err(_) => RequestId::String(format!("{}{written}", *MARK).into()),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,6 +95,7 @@ mod tests {
         let short: serde_json::Value = serde_json::from_slice(&short).unwrap();
         let id = short["params"]["requestId"].as_str().unwrap();
         assert_eq!(written(&RequestId::String(id.into())), LONG);
+        assert_eq!(written(&request_id(LONG).unwrap()), LONG);
     }
 
     #[test]
@@ -95,6 +111,11 @@ mod tests {
             assert!(shorten(message.as_bytes()).is_none(), "{message}");
             assert_eq!(restore(Bytes::from_static(message.as_bytes())), message);
         }
-        assert_eq!(written(&RequestId::String("\u{e9}\n".into())), "\"\u{e9}\\n\"");
+        for id in ["7", "-7", "\"\u{e9}\\n\"", "\"\""] {
+            assert_eq!(written(&request_id(id).unwrap()), id);
+        }
+        for id in ["", "-", "1.5", "true", "[1]", "\"", "\"a\"b", "7 "] {
+            assert!(request_id(id).is_none(), "{id}");
+        }
     }
 }

@@ -15,12 +15,14 @@ mod direct;
 mod direct_reply;
 mod listener;
 mod long_id;
+mod lost_reply;
 mod options;
 mod original_message;
 mod replay;
 mod request_origin;
 mod rmcp_context;
 mod rmcp_server;
+mod session_events;
 mod sessions;
 mod task_answers;
 mod task_routing;
@@ -103,6 +105,8 @@ impl HttpOptions {
             .enforce_origin_validation()
             .with_legacy_session_mode(self.sessions)
             .with_json_response(!service.reports_progress())
+            // rmcp's priming events name no request, and `Sessions` has its own ones.
+            .with_sse_retry(None)
             .with_max_request_body_bytes(service.max_message_bytes())
             .with_cancellation_token(self.shutdown.clone())
     }

@@ -13,6 +13,7 @@ use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_core::principal::Principal;
 
+use super::replay::ReplyLimits;
 use crate::auth::{AuthenticationError, Authenticator, Configured, configured};
 
 /// The path of the endpoint.
@@ -58,6 +59,7 @@ pub struct HttpOptions {
     pub(super) client_timeout: Duration,
     pub(super) max_connections: usize,
     pub(super) max_inflight_bytes: usize,
+    pub(super) replies: ReplyLimits,
     pub(super) shutdown: CancellationToken,
     pub(super) authenticator: Option<Shared>,
     pub(super) resource: Option<String>,
@@ -91,6 +93,12 @@ impl HttpOptions {
     pub const DEFAULT_MAX_CONNECTIONS: usize = 1000;
     /// The default of [`max_inflight_bytes`](Self::max_inflight_bytes), in MiB.
     pub const DEFAULT_MAX_INFLIGHT_MIB: usize = 64;
+    /// The default of [`reply_retention`](Self::reply_retention), in seconds.
+    pub const DEFAULT_REPLY_RETENTION_SECONDS: u64 = 5 * 60;
+    /// The default of [`max_kept_reply_bytes`](Self::max_kept_reply_bytes), in MiB.
+    pub const DEFAULT_MAX_KEPT_REPLY_MIB: usize = 16;
+    /// The default of [`max_kept_reply_bytes_per_session`](Self::max_kept_reply_bytes_per_session), in MiB.
+    pub const DEFAULT_MAX_KEPT_REPLY_MIB_PER_SESSION: usize = 4;
 
     /// Returns the defaults: loopback only, with sessions.
     pub fn new() -> Self {
@@ -105,6 +113,11 @@ impl HttpOptions {
             client_timeout: Duration::from_secs(Self::DEFAULT_CLIENT_TIMEOUT_SECONDS),
             max_connections: Self::DEFAULT_MAX_CONNECTIONS,
             max_inflight_bytes: Self::DEFAULT_MAX_INFLIGHT_MIB << 20,
+            replies: ReplyLimits {
+                retention: Duration::from_secs(Self::DEFAULT_REPLY_RETENTION_SECONDS),
+                bytes: Self::DEFAULT_MAX_KEPT_REPLY_MIB << 20,
+                session_bytes: Self::DEFAULT_MAX_KEPT_REPLY_MIB_PER_SESSION << 20,
+            },
             shutdown: CancellationToken::new(),
             authenticator: None,
             resource: None,
@@ -272,6 +285,48 @@ impl HttpOptions {
     #[must_use]
     pub fn max_inflight_bytes(mut self, bytes: usize) -> Self {
         self.max_inflight_bytes = bytes;
+        self
+    }
+
+    /// Sets the time for which the reply to a finished call is kept, so that a client that has lost its connection can
+    /// fetch it with `Last-Event-ID`. Default: 5 minutes. A reply is not kept for longer than its session.
+    ///
+    /// Replies that are sent as events are kept: those to calls that change something or request progress, and to READ
+    /// calls that take longer than two seconds. A client that resumes a reply which is not kept any more gets an error
+    /// as the answer to its request.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use mcp_aql::HttpOptions;
+    ///
+    /// let options = HttpOptions::new()
+    ///     .reply_retention(Duration::from_secs(60))
+    ///     .max_kept_reply_bytes(64 << 20)
+    ///     .max_kept_reply_bytes_per_session(1 << 20);
+    /// ```
+    #[must_use]
+    pub fn reply_retention(mut self, time: Duration) -> Self {
+        self.replies.retention = time.min(MAX_TIMEOUT);
+        self
+    }
+
+    /// Sets the total size of the [kept](Self::reply_retention) replies of all sessions. Default: 16 MiB. Beyond it the
+    /// oldest are dropped. Each reply counts with its text and 1 KiB. With 0, no finished reply is kept.
+    ///
+    /// The events of running calls are not included: at most 64 for each call.
+    #[must_use]
+    pub fn max_kept_reply_bytes(mut self, bytes: usize) -> Self {
+        self.replies.bytes = bytes;
+        self
+    }
+
+    /// Sets the total size of the [kept](Self::reply_retention) replies of one session, so that one cannot use up all of
+    /// [`max_kept_reply_bytes`](Self::max_kept_reply_bytes). Default: 4 MiB. Beyond it the oldest replies of the session
+    /// are dropped. A reply that is larger than this is not kept.
+    #[must_use]
+    pub fn max_kept_reply_bytes_per_session(mut self, bytes: usize) -> Self {
+        self.replies.session_bytes = bytes;
         self
     }
 

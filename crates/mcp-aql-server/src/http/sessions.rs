@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
-use futures_util::{Stream, StreamExt as _, future};
+use futures_util::{Stream, StreamExt as _};
 use mcp_aql_core::operation::Cancellation;
 use mcp_aql_core::principal::Principal;
 use mcp_aql_core::sync::lock;
 use rmcp::model::{
-    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
-    CustomNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
 };
 use rmcp::transport::WorkerTransport;
 use rmcp::transport::streamable_http_server::session::local::{
@@ -24,7 +23,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::current_request::{self, SessionProblem, notice};
 use super::long_id;
 use super::options::HttpOptions;
-use super::replay::{EventStreams, FinishedReplies};
+use super::replay::{EventId, EventStreams, FinishedReplies, Replay, ReplyRecord, StreamId};
+use super::session_events::{cancelled_request, identify, in_use, new_events, standalone_events};
 use super::task_routing;
 use crate::calls::Calls;
 use crate::connection::Connection;
@@ -80,6 +80,17 @@ impl SessionCall {
         Self { session, id, number }
     }
 
+    /// Begins to record the reply.
+    fn record(&self) -> ReplyRecord {
+        self.session.streams.record(self.number, &self.id)
+    }
+
+    /// The place for the reply.
+    pub(super) fn reply(&self) -> SessionReply {
+        let (session, id) = (Arc::clone(&self.session), Arc::clone(&self.id));
+        SessionReply { session, id, number: self.number }
+    }
+
     pub(super) fn session(&self) -> &OpenSession {
         &self.session
     }
@@ -96,42 +107,19 @@ impl Drop for SessionCall {
     }
 }
 
-/// Sets the id of an answer to that of its request.
-fn identify(event: &mut ServerSseMessage, id: &RequestId) {
-    if !is_answer(event) {
-        return;
+/// The place for the reply to a request of a session, so that the client can fetch it later.
+pub(super) struct SessionReply {
+    session: Arc<OpenSession>,
+    id: Arc<str>,
+    number: i64,
+}
+
+impl SessionReply {
+    /// Begins to record the reply. Also returns the id of the request, unless it is a number that rmcp cannot represent.
+    pub(super) fn record(&self) -> Option<(ReplyRecord, RequestId)> {
+        let id = serde_json::from_str(&self.id).ok()?;
+        Some((self.session.streams.record(self.number, &self.id), id))
     }
-    match event.message.as_mut().map(Arc::make_mut) {
-        Some(JsonRpcMessage::Response(response)) => response.id = id.clone(),
-        Some(JsonRpcMessage::Error(error)) => error.id = Some(id.clone()),
-        _ => {}
-    }
-}
-
-/// The message that cancels a request of this number at rmcp.
-fn cancelled_request(number: i64) -> ClientJsonRpcMessage {
-    let param = CancelledNotificationParam::new(Some(RequestId::Number(number)), None);
-    let cancelled = CancelledNotification::new(param);
-    JsonRpcMessage::notification(ClientNotification::CancelledNotification(cancelled))
-}
-
-/// Whether an event is the answer to a request.
-fn is_answer(event: &ServerSseMessage) -> bool {
-    matches!(event.message.as_deref(), Some(JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)))
-}
-
-/// A message without effect, which shows that the session is in use.
-fn in_use() -> ClientJsonRpcMessage {
-    let nothing = CustomNotification::new("notifications/mcp_aql/in_use", None);
-    JsonRpcMessage::notification(ClientNotification::CustomNotification(nothing))
-}
-
-/// Removes answers from the events that belong to no request. rmcp puts an answer there if its
-/// request is cancelled at the same moment, which MCP does not allow.
-fn without_answers(
-    events: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
-) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static {
-    events.filter(|event| future::ready(!is_answer(event)))
 }
 
 /// The reason why a session could not be opened.
@@ -141,6 +129,10 @@ pub(super) enum SessionError {
     Full(usize),
     #[error("the caller has {0} open sessions, which is its limit")]
     FullForPrincipal(usize),
+    #[error("the event is not kept")]
+    UnknownEvent,
+    #[error("the client has received all events")]
+    NothingLeft,
     #[error(transparent)]
     Other(#[from] LocalSessionManagerError),
 }
@@ -159,7 +151,7 @@ impl Sessions {
             opening: tokio::sync::Mutex::default(),
             open: RwLock::default(),
             keep_alive_interval,
-            finished: Arc::default(),
+            finished: FinishedReplies::new(options.replies),
         }
     }
 
@@ -273,7 +265,7 @@ impl SessionManager for Sessions {
             principal,
             connection,
             calls: Calls::default(),
-            streams: Arc::default(),
+            streams: EventStreams::new(Arc::clone(&id), Arc::clone(&self.finished)),
             kept_alive_at: Mutex::new(Instant::now()),
         };
         let mut sessions = self.open.write().unwrap_or_else(PoisonError::into_inner);
@@ -298,7 +290,7 @@ impl SessionManager for Sessions {
     async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
         let open = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(id);
         match &open {
-            Some(open) => self.finished.forget(&open.streams),
+            Some(open) => open.streams.end(),
             None => notice(SessionProblem { unknown_session: true, ..SessionProblem::default() }),
         }
         // A call that bypasses rmcp would keep it open.
@@ -313,29 +305,32 @@ impl SessionManager for Sessions {
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        let open = self.get(id);
-        let request = match (&open, &mut message) {
+        let request = match (self.get(id), &mut message) {
             (Some(open), JsonRpcMessage::Request(request)) => {
                 task_routing::route(&mut request.request, open.connection().as_deref());
                 let written = long_id::written(&request.id);
-                let running =
-                    SessionCall::begin(Arc::clone(open), &written, Cancellation::default());
+                let running = SessionCall::begin(open, &written, Cancellation::default());
                 let id = std::mem::replace(&mut request.id, RequestId::Number(running.number));
                 Some((running, id))
             }
             _ => None,
         };
         let in_use = self.keep_until_dropped(id).await;
-        let events = self.inner.create_stream(id, message).await?.map(move |mut event| {
+        let events = self.inner.create_stream(id, message).await?;
+        let Some((running, id)) = request else {
+            // The session has just ended, and nothing is kept.
+            return Ok(events.left_stream());
+        };
+        let record = running.record();
+        let sent = record.events();
+        let request_id = id.clone();
+        let events = events.map(move |mut event| {
             let _ = &in_use;
-            if let Some((_running, id)) = &request {
-                identify(&mut event, id);
-            }
+            identify(&mut event, &request_id);
             event
         });
-        // If the session has just ended, they are recorded for this client only.
-        let streams = open.map(|open| Arc::clone(&open.streams)).unwrap_or_default();
-        Ok(streams.record(events.boxed(), &self.finished))
+        tokio::spawn(record.run(events.boxed(), id, move || running.is_awaited()));
+        Ok(sent.right_stream())
     }
 
     async fn accept_message(
@@ -361,7 +356,8 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        Ok(without_answers(self.inner.create_standalone_stream(id).await?))
+        let events = self.inner.create_standalone_stream(id).await?;
+        Ok(new_events(StreamId::standalone(id), events))
     }
 
     async fn resume(
@@ -369,15 +365,22 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        let open = self.get(id);
-        if let Some(events) = open.and_then(|open| open.streams.replay(&last_event_id)) {
-            return Ok(events.left_stream());
+        let last = EventId::parse(&last_event_id).filter(|last| last.stream.is_of(id));
+        let unknown = || {
+            notice(SessionProblem { unknown_event: true, ..SessionProblem::default() });
+            SessionError::UnknownEvent
+        };
+        let last = last.ok_or_else(unknown)?;
+        if let (None, Some(next)) = (last.stream.call, last.next) {
+            let events = self.inner.resume(id, next.to_string()).await.map_err(|_| unknown())?;
+            return Ok(standalone_events(last.stream, events).left_stream());
         }
-        match self.inner.resume(id, last_event_id).await {
-            Ok(events) => Ok(without_answers(events).right_stream()),
-            Err(error) => {
-                notice(SessionProblem { unknown_event: true, ..SessionProblem::default() });
-                Err(error.into())
+        match self.get(id).map_or(Replay::NotKept, |open| open.streams.replay(&last)) {
+            Replay::Events(events) => Ok(events.right_stream()),
+            Replay::NotKept => Err(unknown()),
+            Replay::Complete => {
+                notice(SessionProblem { nothing_left: true, ..SessionProblem::default() });
+                Err(SessionError::NothingLeft)
             }
         }
     }

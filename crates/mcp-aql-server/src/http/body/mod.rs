@@ -6,6 +6,7 @@ mod budget;
 mod record;
 mod recorded_body;
 mod refusal;
+mod resume;
 mod rmcp_request;
 
 use std::convert::Infallible;
@@ -33,7 +34,8 @@ use self::recorded_body::RecordedBody;
 use self::refusal::{
     refuse_broken, refuse_own_session, refuse_session, refuse_shutdown, refuse_unfinished,
 };
-use self::rmcp_request::{forward_to_rmcp, with_original_ids};
+use self::resume::LAST_EVENT_ID;
+use self::rmcp_request::forward_to_rmcp;
 use super::accept::resolve_wildcards;
 use super::connections::ReplyBody;
 use super::current_request::observe_session;
@@ -92,7 +94,7 @@ impl BodyGuard {
             let problem = format!("Bad Request: the header {name} is sent more than once");
             return (StatusCode::BAD_REQUEST, problem).into_response();
         }
-        if self.direct.is_foreign(&request) {
+        if !resumes_stream(&request) && self.direct.is_foreign(&request) {
             return session_not_found();
         }
         if self.server().drain().is_draining() {
@@ -134,9 +136,7 @@ impl BodyGuard {
         resolve_wildcards(request.headers_mut());
         match *request.method() {
             Method::DELETE => self.end_session(request).await,
-            Method::GET if request.headers().contains_key("last-event-id") => {
-                self.resume_stream(request).await
-            }
+            _ if resumes_stream(&request) => self.resume_stream(request).await,
             _ => self.rmcp.run(request).await,
         }
     }
@@ -238,24 +238,6 @@ impl BodyGuard {
         let unknown = noticed.unknown_session && response.status() == StatusCode::ACCEPTED;
         if unknown { session_not_found() } else { response }
     }
-
-    /// Resumes a stream of events.
-    async fn resume_stream(&self, request: Request) -> Response {
-        // The events of a request end with its answer. Those of a session do not end before the server.
-        let last_event = request.headers().get("last-event-id");
-        let is_of_request = last_event.is_some_and(|id| id.as_bytes().contains(&b'/'));
-        let open = is_of_request.then(|| self.server().drain().hold());
-        let (response, noticed) = observe_session(None, self.rmcp.run(request)).await;
-        if noticed.unknown_event {
-            let unknown = "Bad Request: Last-Event-ID names no event that is kept";
-            return (StatusCode::BAD_REQUEST, unknown).into_response();
-        }
-        let response = with_original_ids(response);
-        match open {
-            Some(open) => held(response, open),
-            None => response,
-        }
-    }
 }
 
 impl Service<Request> for BodyGuard {
@@ -283,6 +265,11 @@ fn repeated_header(headers: &HeaderMap) -> Option<HeaderName> {
 /// Keeps the server from ending before a reply is sent.
 fn held(response: Response, open: OpenReply) -> Response {
     response.map(|body| Body::new(ReplyBody::new(body, open)))
+}
+
+/// Whether a client wants to resume a stream of events.
+fn resumes_stream(request: &Request) -> bool {
+    *request.method() == Method::GET && request.headers().contains_key(LAST_EVENT_ID)
 }
 
 /// The answer to requests of an unknown session, and of the session of another principal.

@@ -1,0 +1,76 @@
+//! Answers clients that resume a stream of events.
+
+use axum::extract::Request;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+
+use super::super::current_request::observe_session;
+use super::super::direct::SESSION_ID;
+use super::super::direct_reply::{event_text, events};
+use super::super::long_id;
+use super::super::lost_reply::{NOT_KEPT, SESSION_ENDED, lost_reply};
+use super::super::replay::EventId;
+use super::rmcp_request::with_original_ids;
+use super::{BodyGuard, held, session_not_found};
+
+/// The header with the id of the last event that the client has received.
+pub(super) const LAST_EVENT_ID: &str = "last-event-id";
+/// The id of no session. The ids of sessions are longer.
+const NO_SESSION: HeaderValue = HeaderValue::from_static("none");
+
+impl BodyGuard {
+    /// Resumes a stream of events.
+    ///
+    /// If the reply is not available, the answer is an event with an error for the request, also if the session has
+    /// ended: several clients ignore the status of a reconnection, and their request would wait for ever. If the client
+    /// has received everything, the answer is 204, by which a client of events learns not to reconnect.
+    pub(super) async fn resume_stream(&self, mut request: Request) -> Response {
+        let last = request.headers().get(LAST_EVENT_ID);
+        let last = last.and_then(|id| EventId::parse(id.to_str().ok()?));
+        if self.direct.is_foreign(&request) {
+            // The session of another principal is answered like one that does not exist.
+            request.headers_mut().insert(SESSION_ID, NO_SESSION);
+        }
+        // The events of a request end with its answer. Those of a session do not end before the server.
+        let is_of_request = last.as_ref().is_some_and(|last| last.stream.request.is_some());
+        let open = is_of_request.then(|| self.server().drain().hold());
+        let (response, noticed) = observe_session(None, self.rmcp.run(request)).await;
+        let has_ended = response.status() == StatusCode::NOT_FOUND;
+        if !has_ended && !noticed.unknown_event && !noticed.nothing_left {
+            let response = with_original_ids(response);
+            return match open {
+                Some(open) => held(response, open),
+                None => response,
+            };
+        }
+        match last {
+            Some(last) if noticed.nothing_left || last.next.is_none() => {
+                StatusCode::NO_CONTENT.into_response()
+            }
+            Some(last) => answer_lost(last, has_ended),
+            None if has_ended => session_not_found(),
+            None => not_kept(),
+        }
+    }
+}
+
+/// Answers the request whose stream is resumed.
+fn answer_lost(last: EventId, has_ended: bool) -> Response {
+    let id = last.stream.request.as_deref().and_then(long_id::request_id);
+    match id {
+        Some(id) => {
+            let message = lost_reply(id, if has_ended { SESSION_ENDED } else { NOT_KEPT });
+            let event =
+                event_text(Some(&last.stream.event(None).to_string()), Some(&message), None);
+            events(long_id::restore(event).into())
+        }
+        None if has_ended => session_not_found(),
+        None => not_kept(),
+    }
+}
+
+/// The answer if the id names no request. 404 would mean that the session has ended.
+fn not_kept() -> Response {
+    let unknown = "Bad Request: Last-Event-ID names no event that is kept";
+    (StatusCode::BAD_REQUEST, unknown).into_response()
+}

@@ -1,0 +1,126 @@
+//! Keeps the events of requests, so that a client can fetch them after losing its connection.
+//!
+//! rmcp discards the events of a request with its reply. For a fast call that is before the client
+//! can notice a lost connection.
+
+mod event_id;
+mod finished;
+mod log;
+mod record;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use futures_util::Stream;
+use mcp_aql_core::sync::lock;
+use rmcp::transport::streamable_http_server::session::ServerSseMessage;
+
+pub(super) use self::event_id::{EventId, StreamId};
+pub(super) use self::finished::{FinishedReplies, ReplyLimits};
+use self::log::EventLog;
+pub(super) use self::record::{RETRY_INTERVAL, ReplyRecord, is_answer};
+
+/// The replies to one session's requests, by the numbers of their calls.
+pub(super) struct EventStreams {
+    /// The id of the session.
+    session: Arc<str>,
+    logs: Mutex<SessionLogs>,
+    finished: Arc<FinishedReplies>,
+}
+
+#[derive(Default)]
+struct SessionLogs {
+    by_call: HashMap<i64, Arc<EventLog>>,
+    /// The finished replies by their numbers, the oldest first.
+    finished: VecDeque<u64>,
+    /// The size of the finished replies.
+    bytes: usize,
+    /// Set when the session ends, after which nothing is kept.
+    has_ended: bool,
+}
+
+/// What a client gets that resumes the stream of a reply.
+pub(super) enum Replay<S> {
+    /// The events after the one that it has received.
+    Events(S),
+    /// Nothing: it has received all events. The request was cancelled if none of them is an answer.
+    Complete,
+    /// The reply is not kept.
+    NotKept,
+}
+
+impl EventStreams {
+    /// The streams of a session. Finished replies count towards the limits of `finished`.
+    pub(super) fn new(session: Arc<str>, finished: Arc<FinishedReplies>) -> Arc<Self> {
+        Arc::new(Self { session, logs: Mutex::default(), finished })
+    }
+
+    /// Begins to record the reply to a request, which has this id in canonical form.
+    pub(super) fn record(self: &Arc<Self>, call: i64, request: &str) -> ReplyRecord {
+        let log = Arc::new(EventLog::default());
+        let mut logs = lock(&self.logs);
+        if !logs.has_ended {
+            logs.by_call.insert(call, Arc::clone(&log));
+        }
+        drop(logs);
+        let stream = StreamId::of_call(&self.session, call, request);
+        ReplyRecord::new(log, stream, call, Arc::downgrade(self), Arc::clone(&self.finished))
+    }
+
+    /// The events after this one.
+    pub(super) fn replay(
+        &self,
+        last: &EventId,
+    ) -> Replay<impl Stream<Item = ServerSseMessage> + Send + Sync + use<>> {
+        let (Some(next), Some(call)) = (last.next, last.stream.call) else {
+            return Replay::Complete;
+        };
+        match lock(&self.logs).by_call.get(&call) {
+            Some(log) if log.is_over(next) => Replay::Complete,
+            Some(log) => Replay::Events(log.events_from(next)),
+            None => Replay::NotKept,
+        }
+    }
+
+    /// Drops the replies when the session ends.
+    pub(super) fn end(&self) {
+        self.finished.forget(self);
+    }
+
+    /// Counts a finished reply. Returns false if the session has ended.
+    fn add_finished(&self, number: u64, bytes: usize) -> bool {
+        let mut logs = lock(&self.logs);
+        if logs.has_ended {
+            return false;
+        }
+        logs.finished.push_back(number);
+        logs.bytes += bytes;
+        true
+    }
+
+    /// Takes the number of the oldest finished reply if all of them together are larger than this.
+    fn take_oldest_beyond(&self, bytes: usize) -> Option<u64> {
+        let mut logs = lock(&self.logs);
+        if logs.bytes > bytes { logs.finished.pop_front() } else { None }
+    }
+
+    /// Drops a finished reply, which is the session's oldest.
+    fn remove_finished(&self, number: u64, call: i64, bytes: usize) {
+        let mut logs = lock(&self.logs);
+        if logs.finished.front() == Some(&number) {
+            logs.finished.pop_front();
+        }
+        logs.bytes = logs.bytes.saturating_sub(bytes);
+        logs.by_call.remove(&call);
+    }
+
+    /// Drops everything. Returns the numbers of the finished replies.
+    fn clear(&self) -> VecDeque<u64> {
+        let mut logs = lock(&self.logs);
+        std::mem::replace(&mut *logs, SessionLogs { has_ended: true, ..SessionLogs::default() })
+            .finished
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! Records the reply to one request.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use futures_util::stream::BoxStream;
+use futures_util::{Stream, StreamExt as _};
+use rmcp::model::{JsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_server::session::ServerSseMessage;
+
+use super::super::lost_reply::{SESSION_ENDED, lost_reply};
+use super::EventStreams;
+use super::event_id::StreamId;
+use super::finished::FinishedReplies;
+use super::log::EventLog;
+
+/// The time after which a client that has lost its connection reconnects. Clients of MCP try it twice before they give
+/// up.
+pub(in super::super) const RETRY_INTERVAL: Duration = Duration::from_secs(3);
+/// The overhead of a kept reply besides its text, in bytes.
+const ENTRY_BYTES: usize = 1 << 10;
+
+/// The recorder of a reply's events.
+pub(in super::super) struct ReplyRecord {
+    log: Arc<EventLog>,
+    stream: StreamId,
+    call: i64,
+    /// The number of the next event.
+    next: usize,
+    bytes: usize,
+    streams: Weak<EventStreams>,
+    finished: Arc<FinishedReplies>,
+}
+
+impl ReplyRecord {
+    pub(super) fn new(
+        log: Arc<EventLog>,
+        stream: StreamId,
+        call: i64,
+        streams: Weak<EventStreams>,
+        finished: Arc<FinishedReplies>,
+    ) -> Self {
+        Self { log, stream, call, next: 0, bytes: ENTRY_BYTES, streams, finished }
+    }
+
+    /// The events of the reply from its start.
+    pub(in super::super) fn events(
+        &self,
+    ) -> impl Stream<Item = ServerSseMessage> + Send + Sync + use<> {
+        self.log.events_from(0)
+    }
+
+    /// Records an event, and gives it an id.
+    pub(in super::super) fn push(&mut self, mut event: ServerSseMessage) {
+        self.next += 1;
+        let next = (!is_answer(&event)).then_some(self.next);
+        event.event_id = Some(self.stream.event(next).to_string());
+        self.bytes += event.message.as_deref().map_or(0, length);
+        self.log.push(event);
+    }
+
+    /// Records all events of a reply, and continues if the client stops reading. If they end without an answer that is
+    /// still awaited, an error with the id is the answer.
+    pub(in super::super) async fn run(
+        mut self,
+        mut events: BoxStream<'static, ServerSseMessage>,
+        id: RequestId,
+        is_awaited: impl FnOnce() -> bool + Send,
+    ) {
+        let mut is_answered = false;
+        while let Some(event) = events.next().await {
+            is_answered |= is_answer(&event);
+            self.push(event);
+        }
+        if !is_answered && is_awaited() {
+            self.push(ServerSseMessage::from_message(lost_reply(id, SESSION_ENDED)));
+        }
+        self.finish();
+    }
+
+    /// Ends the reply, which is kept from now on.
+    pub(in super::super) fn finish(self) {
+        self.log.finish();
+        self.finished.keep(&self.streams, self.call, self.bytes);
+    }
+
+    /// Completes when no client has read the events for this long.
+    pub(in super::super) async fn abandoned(&self, after: Duration) {
+        loop {
+            self.log.unread().await;
+            tokio::time::sleep(after).await;
+            if !self.log.is_read() {
+                return;
+            }
+        }
+    }
+}
+
+/// Whether an event is the answer to a request.
+pub(in super::super) fn is_answer(event: &ServerSseMessage) -> bool {
+    matches!(event.message.as_deref(), Some(JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)))
+}
+
+/// The length of a message in JSON.
+fn length(message: &ServerJsonRpcMessage) -> usize {
+    struct Length(usize);
+    impl std::io::Write for Length {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut length = Length(0);
+    // A message that cannot be serialized cannot be sent either.
+    let _ = serde_json::to_writer(&mut length, message);
+    length.0
+}

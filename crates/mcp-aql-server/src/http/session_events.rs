@@ -1,0 +1,59 @@
+//! Messages and events of sessions, in the forms of rmcp and of this server.
+
+use std::sync::Arc;
+
+use futures_util::{Stream, StreamExt as _, future, stream};
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
+    CustomNotification, JsonRpcMessage, RequestId,
+};
+use rmcp::transport::streamable_http_server::session::ServerSseMessage;
+
+use super::replay::{RETRY_INTERVAL, StreamId, is_answer};
+
+/// Sets the id of an answer to that of its request.
+pub(super) fn identify(event: &mut ServerSseMessage, id: &RequestId) {
+    if !is_answer(event) {
+        return;
+    }
+    match event.message.as_mut().map(Arc::make_mut) {
+        Some(JsonRpcMessage::Response(response)) => response.id = id.clone(),
+        Some(JsonRpcMessage::Error(error)) => error.id = Some(id.clone()),
+        _ => {}
+    }
+}
+
+/// The message that cancels a request of this number at rmcp.
+pub(super) fn cancelled_request(number: i64) -> ClientJsonRpcMessage {
+    let param = CancelledNotificationParam::new(Some(RequestId::Number(number)), None);
+    let cancelled = CancelledNotification::new(param);
+    JsonRpcMessage::notification(ClientNotification::CancelledNotification(cancelled))
+}
+
+/// A message without effect, which shows that the session is in use.
+pub(super) fn in_use() -> ClientJsonRpcMessage {
+    let nothing = CustomNotification::new("notifications/mcp_aql/in_use", None);
+    JsonRpcMessage::notification(ClientNotification::CustomNotification(nothing))
+}
+
+/// The events that belong to no request, with ids of this stream. Answers are removed: rmcp puts one there if its request
+/// is cancelled at the same moment, which MCP does not allow.
+pub(super) fn standalone_events(
+    stream: StreamId,
+    events: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static {
+    events.filter(|event| future::ready(!is_answer(event))).map(move |mut event| {
+        let number = event.event_id.as_deref().and_then(|number| number.parse::<usize>().ok());
+        event.event_id = number.map(|number| stream.event(Some(number + 1)).to_string());
+        event
+    })
+}
+
+/// Like [`standalone_events`], for a client that has received none of them: the first event has no message.
+pub(super) fn new_events(
+    stream: StreamId,
+    events: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static {
+    let first = ServerSseMessage::priming(stream.event(Some(0)).to_string(), RETRY_INTERVAL);
+    stream::once(future::ready(first)).chain(standalone_events(stream, events))
+}
