@@ -22,6 +22,7 @@ mod connections;
 mod cursors;
 mod direct;
 mod keep_alive;
+mod probes;
 mod sessions;
 #[path = "../support/mod.rs"]
 mod support;

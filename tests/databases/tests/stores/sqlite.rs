@@ -290,7 +290,8 @@ impl SmallFileSystem {
 #[cfg(target_os = "linux")]
 impl Drop for SmallFileSystem {
     fn drop(&mut self) {
-        let _ = std::process::Command::new("umount").arg(self.0.path()).status();
+        // Lazily, because the threads of the store close the file a little later.
+        let _ = std::process::Command::new("umount").arg("-l").arg(self.0.path()).status();
     }
 }
 
