@@ -1,12 +1,18 @@
 //! The services that gates, executions and the safety loop share.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::audit::Audit;
-use crate::clock::TimeSource;
+use crate::clock::{TimeSource, after};
 use crate::error::OperationError;
 use crate::session_end::SessionEnds;
-use crate::store::{MonitoredStore, Ready, Store, StoreError};
+use crate::store::{Change, Expected, MonitoredStore, NewRecord, Ready, Store, StoreError};
+
+/// The collection of the record that checks of the store write.
+const PROBES: &str = "probes";
+/// How long that record is kept.
+const PROBE_TTL: Duration = Duration::from_secs(60 * 60);
 
 /// The store, the clock, the audit log and the work at the end of sessions.
 pub struct Services {
@@ -40,6 +46,29 @@ impl Services {
     pub async fn store(&self) -> Result<&dyn Store, StoreError> {
         self.ready.get_or_try_init(|| self.store.prepare()).await?;
         Ok(&*self.store)
+    }
+
+    /// Prepares the store and checks that it can be read and written. The errors are not logged.
+    pub(crate) async fn start_store(&self) -> Result<(), StoreError> {
+        let store = self.store.unmonitored();
+        self.ready.get_or_try_init(|| store.prepare()).await?;
+        self.probe(store).await
+    }
+
+    /// Checks that the store can be read and written.
+    pub(crate) async fn check_store(&self) -> Result<(), StoreError> {
+        self.probe(self.store().await?).await
+    }
+
+    /// Writes a record and reads it.
+    async fn probe(&self, store: &dyn Store) -> Result<(), StoreError> {
+        if store.is_fleeting() {
+            return Ok(());
+        }
+        let key = &*self.audit.adapter;
+        let record = NewRecord::new("null").expires_at(after(self.time.now(), PROBE_TTL));
+        store.write(vec![Change::put(PROBES, key, Expected::Any, record)]).await?;
+        store.get(PROBES, key).await.map(drop)
     }
 
     /// Returns the store as [`store`](Self::store) does, with the error type of a call.

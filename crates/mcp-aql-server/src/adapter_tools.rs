@@ -271,6 +271,11 @@ impl ToolService for AdapterTools {
         }
     }
 
+    fn is_store_usable(&self) -> BoxFuture<'static, bool> {
+        let adapter = self.adapter.clone();
+        erased(async move { adapter.check_store().await.is_ok() })
+    }
+
     fn begin(&self) {
         self.adapter.begin_to_serve();
     }

@@ -151,6 +151,11 @@ pub trait ToolService: Send + Sync + 'static {
     /// Called when a client opens a session.
     fn session_opened(&self, _session: &Session) {}
 
+    /// Returns whether the store of the tools can be read and written.
+    fn is_store_usable(&self) -> BoxFuture<'static, bool> {
+        Box::pin(ready(true))
+    }
+
     /// Called when the server starts.
     fn begin(&self) {}
 

@@ -36,7 +36,8 @@ pub trait ServeStdio {
     /// Standard output is reserved for the protocol from then on: logs go to standard error.
     ///
     /// # Errors
-    /// [`Error::Transport`](mcp_aql_core::Error::Transport) if the client does not speak MCP.
+    /// [`Error::Transport`](mcp_aql_core::Error::Transport) if the client does not speak MCP;
+    /// [`Error::Other`](mcp_aql_core::Error::Other) if the adapter's [store](Adapter::check_store) cannot be used.
     ///
     /// Source: REQ-SES-01, REQ-SES-02.
     fn serve_stdio(&self) -> impl Future<Output = Result> + Send;

@@ -22,6 +22,7 @@ mod connections;
 mod cursors;
 mod direct;
 mod keep_alive;
+mod probes;
 mod sessions;
 mod stream_resumption;
 #[path = "../support/mod.rs"]

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::Adapter;
 use crate::execution::EndScope;
-use crate::main_error::Result;
+use crate::main_error::{Error, Result};
+use crate::store::StoreError;
 
 impl Adapter {
     /// Whether the adapter has operations that run as executions.
@@ -26,10 +27,36 @@ impl Adapter {
         }
     }
 
-    /// Starts what extensions run beside the adapter, such as the operator console. Dropping the returned values
-    /// stops it.
+    /// Checks that the adapter's store can be read and written: the record of a check is written and read. A store
+    /// in memory needs no check.
+    ///
+    /// The serving functions check the store when they start, and the path `/readyz` checks it for probes. Call it
+    /// yourself if you embed `Adapter::router`, to refuse to start with a store that cannot be used.
+    ///
+    /// ```
+    /// # use mcp_aql::Adapter;
+    /// # async fn start(adapter: Adapter) -> mcp_aql::Result<()> {
+    /// adapter.check_store().await.map_err(mcp_aql::Error::other)?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The store cannot be opened, read or written, or has a layout or content of another program or version. The
+    /// text is for the log, not for clients.
+    pub async fn check_store(&self) -> Result<(), StoreError> {
+        self.inner.pipeline.services.check_store().await
+    }
+
+    /// Checks the store, and starts what extensions run beside the adapter, such as the operator console. Dropping the
+    /// returned values stops it.
     #[doc(hidden)]
     pub async fn start_services(&self) -> Result<Vec<Box<dyn Any + Send>>> {
+        self.inner.pipeline.services.start_store().await.map_err(|error| {
+            Error::other(format!(
+                "the adapter cannot start, because its store cannot be used: {}",
+                error.cause()
+            ))
+        })?;
         let mut running = Vec::new();
         for service in &self.inner.services {
             running.extend(service.start().await?);

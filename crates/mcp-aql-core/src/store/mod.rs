@@ -295,6 +295,14 @@ impl StoreError {
         self.logged().map(|logged| logged.outage.as_str())
     }
 
+    /// Returns the cause with its sources in one line, without the words that a call's error starts with.
+    pub(crate) fn cause(&self) -> String {
+        match self {
+            Self::Failed(cause) => chain(&**cause),
+            Self::Unreadable(cause) => cause.clone(),
+        }
+    }
+
     /// Returns whether the stored data cannot be read by this version, so that another attempt fails as well.
     pub(crate) fn is_unreadable(&self) -> bool {
         let error = self.logged().map_or(self, |logged| &logged.source);

@@ -73,6 +73,11 @@ impl MonitoredStore {
         Self { inner, outages: Outages::default() }
     }
 
+    /// Returns the store itself. Its errors are not logged.
+    pub(crate) fn unmonitored(&self) -> &dyn Store {
+        &*self.inner
+    }
+
     /// Returns whether an access has failed within this time.
     pub(crate) fn has_failed_within(&self, time: Duration) -> bool {
         let last = lock(&self.outages.state).last_failure;

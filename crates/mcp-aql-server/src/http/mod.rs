@@ -13,6 +13,7 @@ mod descriptor_limit;
 mod descriptor_limit;
 mod direct;
 mod direct_reply;
+mod health;
 mod listener;
 mod long_id;
 mod lost_reply;
@@ -121,7 +122,8 @@ pub trait ServeHttp {
     /// they are calls with an id, and otherwise with 413, or 400 and JSON-RPC's error. At most the
     /// size that [`Limits::max_request_size`](mcp_aql_core::Limits) allows is kept of a long body.
     ///
-    /// When your server stops, call [`end_sessions`](Adapter::end_sessions).
+    /// When your server stops, call [`end_sessions`](Adapter::end_sessions). The paths for probes are not part of the
+    /// router: use [`check_store`](Adapter::check_store) for those of your server, and before it starts.
     fn router(&self, options: &HttpOptions) -> axum::Router;
 
     /// Serves MCP clients over streamable HTTP at `/mcp` until the process receives a signal
@@ -134,9 +136,13 @@ pub trait ServeHttp {
     /// stopped. All of this is in the store and in the audit log when the future completes. The
     /// wait is bounded; see [`end_sessions`](Adapter::end_sessions).
     ///
+    /// Probes are answered without authentication at `/livez`, and at `/readyz` with 503 while the
+    /// [store](Adapter::check_store) cannot be used and during the shutdown.
+    ///
     /// # Errors
     /// [`Error::Usage`](mcp_aql_core::Error::Usage) if other machines could reach the address and `options` does not allow
-    /// that; [`Error::Io`](mcp_aql_core::Error::Io) if binding the address fails.
+    /// that; [`Error::Io`](mcp_aql_core::Error::Io) if binding the address fails;
+    /// [`Error::Other`](mcp_aql_core::Error::Other) if the adapter's [store](Adapter::check_store) cannot be used.
     fn serve_http(
         &self,
         address: SocketAddr,
@@ -236,6 +242,7 @@ async fn serve(
     let _end = shutdown.clone().drop_guard();
     let sessions = Arc::new(Sessions::new(&options));
     let (router, shared) = served(Arc::clone(&service), &options, Arc::clone(&sessions));
+    let router = router.merge(health::routes(Arc::clone(&service), shutdown.clone()));
     service.begin();
     tracing::info!(url = %format_args!("http://{address}{ENDPOINT_PATH}"), "listening");
     let (stopping, at_once) = (shutdown.clone(), at_once.shared());

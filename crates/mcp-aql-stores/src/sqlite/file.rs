@@ -17,6 +17,12 @@ use crate::sql::{Dialect, Statement, Tables, Upgrade, Value};
 /// which a busy process locks the file many times.
 const LOCK_RETRY_DELAY: Duration = Duration::from_millis(1);
 
+/// The length of the write-ahead log, in pages, from which a commit moves it into the file. With SQLite's own limit of
+/// 1,000 pages the log alone fills a small file system. It then cannot be moved, and no later write succeeds.
+const MAX_LOG_PAGES: i64 = 64;
+/// The size of a page in new files of SQLite.
+const PAGE_BYTES: i64 = 4_096;
+
 /// The database file of a store.
 #[derive(Debug)]
 pub(super) struct File {
@@ -52,21 +58,48 @@ impl File {
                 "{} is damaged ({source}): restore it from a backup, or move it away to start with an empty one",
                 self.path.display()
             )),
-            _ => StoreError::failed(FileError { path: self.path.clone(), source: source.into() }),
+            code => {
+                let advice = match code {
+                    Some(
+                        ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied,
+                    ) => NOT_WRITABLE,
+                    Some(ErrorCode::DiskFull) => NO_SPACE,
+                    _ => "",
+                };
+                self.failed_with(source.into(), advice)
+            }
         }
     }
 
     fn io_error(&self, source: io::Error) -> StoreError {
-        StoreError::failed(FileError { path: self.path.clone(), source: source.into() })
+        let advice = match source.kind() {
+            io::ErrorKind::StorageFull => NO_SPACE,
+            _ => NOT_WRITABLE,
+        };
+        self.failed_with(source.into(), advice)
+    }
+
+    fn failed_with(
+        &self,
+        source: Box<dyn std::error::Error + Send + Sync>,
+        advice: &'static str,
+    ) -> StoreError {
+        StoreError::failed(FileError { path: self.path.clone(), source, advice })
     }
 }
 
+/// The advice for a file that cannot be opened or written.
+const NOT_WRITABLE: &str = ": this user needs write access to the file and its directory";
+/// The advice for a file system without room.
+const NO_SPACE: &str = ": make room on its file system";
+
 /// An error with the path of the file.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {source}", path.display())]
+#[error("{}: {source}{advice}", path.display())]
 struct FileError {
     path: PathBuf,
     source: Box<dyn std::error::Error + Send + Sync>,
+    advice: &'static str,
 }
 
 /// Opens the file, creates it if it is missing, and migrates its layout.
@@ -109,6 +142,11 @@ fn apply_settings(connection: &Connection, file: &File) -> Result<(), StoreError
     let update = |name, value| connection.pragma_update(None, name, value);
     update("synchronous", "FULL")
         .and_then(|()| update("fullfsync", "ON"))
+        .and_then(|()| connection.pragma_update(None, "wal_autocheckpoint", MAX_LOG_PAGES))
+        .and_then(|()| {
+            let limit = MAX_LOG_PAGES * PAGE_BYTES;
+            connection.pragma_update_and_check(None, "journal_size_limit", limit, |_| Ok(()))
+        })
         .map_err(|error| file.failed(error))
 }
 

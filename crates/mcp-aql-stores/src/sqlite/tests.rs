@@ -88,3 +88,43 @@ fn a_change_waits_ten_seconds_unless_told_otherwise() {
     assert_eq!(store.file.busy_timeout.as_secs(), 1);
     assert!(store.path().ends_with("state.db"));
 }
+
+fn put(key: &str, bytes: usize) -> Vec<Change> {
+    vec![Change::put("c", key, Expected::Any, NewRecord::new("x".repeat(bytes)))]
+}
+
+#[tokio::test]
+async fn a_full_file_is_usable_again_once_there_is_room() {
+    let folder = std::env::temp_dir().join(format!("mcp-aql-full-{}", std::process::id()));
+    let store = super::SqliteStore::open(folder.join("state.db"));
+    assert!(store.write(put("early", 1_000)).await.unwrap());
+    // Stands for a full file system. The limit belongs to this connection, and a new one does not have it.
+    let limited = store.writer.run(|connection| {
+        let set = connection.pragma_update_and_check(None, "max_page_count", 1, |_| Ok(()));
+        set.map_err(mcp_aql_core::store::StoreError::failed)
+    });
+    limited.await.unwrap();
+    let error = store.write(put("large", 500_000)).await.unwrap_err().to_string();
+    assert!(error.contains("full: make room on its file system"), "{error}");
+    assert!(store.get("c", "early").await.unwrap().is_some());
+    assert!(store.get("c", "large").await.unwrap().is_none());
+    assert!(store.write(put("large", 500_000)).await.unwrap());
+    assert!(store.get("c", "large").await.unwrap().is_some());
+    drop(store);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn the_write_ahead_log_stays_short() {
+    let folder = std::env::temp_dir().join(format!("mcp-aql-log-{}", std::process::id()));
+    let store = super::SqliteStore::open(folder.join("state.db"));
+    for number in 0..400 {
+        assert!(store.write(put(&format!("{}", number % 20), 2_000)).await.unwrap());
+        // The reader has a connection of its own, which must not keep the log from being moved.
+        assert!(store.get("c", "0").await.unwrap().is_some());
+    }
+    let log = std::fs::metadata(folder.join("state.db-wal")).unwrap().len();
+    assert!(log <= 2 * 64 * 4_096, "{log}");
+    drop(store);
+    std::fs::remove_dir_all(folder).unwrap();
+}

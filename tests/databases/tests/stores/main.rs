@@ -7,6 +7,7 @@ mod crash;
 mod fixture;
 mod postgres;
 mod sqlite;
+mod start;
 
 /// Runs the contract against every store.
 macro_rules! promised {

@@ -266,3 +266,67 @@ async fn many_may_begin_at_once() {
         assert_eq!(indexes(&file).len(), 2);
     }
 }
+
+/// A file system of 1 MiB in memory. It is unmounted when this value is dropped.
+#[cfg(target_os = "linux")]
+struct SmallFileSystem(tempfile::TempDir);
+
+#[cfg(target_os = "linux")]
+impl SmallFileSystem {
+    /// Mounts it, which needs root. Otherwise prints that the test is skipped.
+    fn mount() -> Option<Self> {
+        let folder = tempfile::TempDir::new().unwrap();
+        let mut mount = std::process::Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(folder.path());
+        let mounted = mount.output().is_ok_and(|output| output.status.success());
+        if !mounted {
+            eprintln!("skipped: mounting a file system needs root");
+            return None;
+        }
+        Some(Self(folder))
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for SmallFileSystem {
+    fn drop(&mut self) {
+        // Lazily, because the threads of the store close the file a little later.
+        let _ = std::process::Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_full_file_system_is_usable_again_once_there_is_room() {
+    let Some(system) = SmallFileSystem::mount() else { return };
+    let store = SqliteStore::open(system.0.path().join("state.db"));
+    let change = |number: usize| {
+        let record = NewRecord::new("x".repeat(2_000));
+        vec![Change::put("c", format!("{}", number % 40), Expected::Any, record)]
+    };
+    // The records need 100 KB. Changes of them never fill the file system.
+    for number in 0..1_000 {
+        assert!(store.write(change(number)).await.unwrap());
+    }
+    // Another program fills it.
+    let others = system.0.path().join("others");
+    let _ = std::fs::write(&others, vec![0; 1 << 20]);
+    let mut number = 0;
+    let error = loop {
+        number += 1;
+        let large = NewRecord::new("x".repeat(20_000));
+        let large = Change::put("c", format!("large-{number}"), Expected::Any, large);
+        if let Err(error) = store.write(vec![large]).await {
+            break error;
+        }
+    };
+    assert!(error.to_string().contains("make room on its file system"), "{error}");
+    assert!(store.get("c", "0").await.unwrap().is_some());
+    std::fs::remove_file(&others).unwrap();
+    for number in 0..1_000 {
+        assert!(store.write(change(number)).await.unwrap());
+    }
+    for kept in 1..number {
+        assert!(store.get("c", &format!("large-{kept}")).await.unwrap().is_some());
+    }
+}

@@ -1,0 +1,166 @@
+//! The paths for probes: `/livez` and `/readyz`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use mcp_aql::prelude::*;
+use mcp_aql::store::{Change, MemoryStore, Record, Store, StoreError};
+use mcp_aql::{Adapter, BoxFuture, HttpOptions};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::{Server, start};
+
+/// How a store behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Works,
+    Fails,
+    Hangs,
+}
+
+/// A store in memory that can fail and hang, and counts its writes.
+struct Unreliable {
+    kept: MemoryStore,
+    mode: watch::Sender<Mode>,
+    writes: AtomicUsize,
+}
+
+impl Unreliable {
+    fn new() -> Arc<Self> {
+        let mode = watch::Sender::new(Mode::Works);
+        Arc::new(Self { kept: MemoryStore::default(), mode, writes: AtomicUsize::new(0) })
+    }
+
+    fn reached<'a, T: Send + 'a>(
+        &'a self,
+        access: BoxFuture<'a, Result<T, StoreError>>,
+    ) -> BoxFuture<'a, Result<T, StoreError>> {
+        Box::pin(async move {
+            let mut mode = self.mode.subscribe();
+            let mode = *mode.wait_for(|mode| *mode != Mode::Hangs).await.unwrap();
+            match mode {
+                Mode::Fails => Err(StoreError::failed("/var/lib/state.db: disk I/O error")),
+                _ => access.await,
+            }
+        })
+    }
+}
+
+impl Store for Unreliable {
+    fn get<'a>(
+        &'a self,
+        collection: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        self.reached(self.kept.get(collection, key))
+    }
+
+    fn list<'a>(
+        &'a self,
+        collection: &'a str,
+        group: Option<&'a str>,
+        after: Option<&'a str>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        self.reached(self.kept.list(collection, group, after, limit))
+    }
+
+    fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
+        self.writes.fetch_add(1, Ordering::SeqCst);
+        self.reached(self.kept.write(changes))
+    }
+
+    fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.reached(self.kept.purge(now))
+    }
+}
+
+/// Read the clock.
+#[operation(category = "READ", rationale = "it computes and stores nothing")]
+fn read_clock() -> u8 {
+    12
+}
+
+async fn serve(store: &Arc<Unreliable>) -> Server {
+    let builder = Adapter::builder("hall").operation(read_clock {}).store(Arc::clone(store));
+    start(builder, HttpOptions::new()).await
+}
+
+impl Server {
+    async fn probe(&self, target: &str, headers: &[(&str, &str)]) -> (u16, String) {
+        self.send_in_pieces(target, headers, &[]).await
+    }
+
+    /// Sends probes until one gets this status. Returns the text of its answer.
+    async fn probed(&self, expected: u16) -> String {
+        let until = async {
+            loop {
+                let (status, answer) = self.probe("GET /readyz", &[]).await;
+                if status == expected {
+                    return answer;
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), until).await.unwrap()
+    }
+}
+
+fn body(answer: &str) -> Value {
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    serde_json::from_str(body).unwrap()
+}
+
+#[tokio::test]
+async fn probes_are_answered_without_host_and_authentication() {
+    let server = serve(&Unreliable::new()).await;
+    for path in ["/livez", "/readyz"] {
+        // The kubelet addresses the process by the IP address of its pod.
+        for host in ["10.1.2.3:8787", "tasks.example.org"] {
+            let (status, answer) = server.probe(&format!("GET {path}"), &[("Host", host)]).await;
+            assert_eq!(status, 200, "{answer}");
+            assert_eq!(body(&answer), json!({ "status": "ok", "problems": [] }));
+            assert!(answer.to_lowercase().contains("cache-control: no-store"), "{answer}");
+        }
+        let (status, answer) = server.probe(&format!("HEAD {path}"), &[]).await;
+        assert!(status == 200 && answer.ends_with("\r\n\r\n"), "{answer}");
+        assert_eq!(server.probe(&format!("POST {path}"), &[]).await.0, 405);
+        let origin = [("Origin", "https://evil.example")];
+        assert_eq!(server.probe(&format!("GET {path}"), &origin).await.0, 403);
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_fails_or_hangs_makes_the_server_unready_until_it_works() {
+    let store = Unreliable::new();
+    let server = serve(&store).await;
+    server.probed(200).await;
+    for (mode, problem) in [
+        (Mode::Fails, "the store cannot be used: see the log"),
+        (Mode::Hangs, "the store does not answer in time"),
+    ] {
+        store.mode.send_replace(mode);
+        let answer = server.probed(503).await;
+        let expected = json!({ "status": "unavailable", "problems": [problem] });
+        assert_eq!(body(&answer), expected);
+        assert_eq!(server.probe("GET /livez", &[]).await.0, 200);
+        store.mode.send_replace(Mode::Works);
+        server.probed(200).await;
+    }
+}
+
+#[tokio::test]
+async fn a_flood_of_probes_does_not_load_the_store() {
+    let store = Unreliable::new();
+    let server = serve(&store).await;
+    store.mode.send_replace(Mode::Hangs);
+    let before = store.writes.load(Ordering::SeqCst);
+    let probes = (0..50).map(|_| server.probe("GET /readyz", &[]));
+    for (status, _) in futures_util::future::join_all(probes).await {
+        assert_eq!(status, 503);
+    }
+    assert_eq!(store.writes.load(Ordering::SeqCst), before + 1, "all probes share one check");
+}
