@@ -54,6 +54,7 @@ pub(crate) fn call(
 ) -> Vec<u8> {
     let family = match operation.split('_').next() {
         Some("get") => "read",
+        Some("create") => "create",
         Some("delete") => "delete",
         _ => "execute",
     };

@@ -8,11 +8,13 @@
 
 mod adapter;
 mod crash;
+mod faults;
 mod flood;
 mod hostile;
 mod http;
 mod load;
 mod process;
+mod random;
 mod report;
 mod retries;
 mod stdio;
@@ -70,6 +72,9 @@ enum Command {
         #[arg(long, default_value_t = 5)]
         seed: u64,
     },
+    /// Stop, kill, stall and starve an adapter at every point of its calls, and compare what was written with what was
+    /// acknowledged
+    Faults(faults::Arguments),
     /// Report too many actions under too many names, and guess codes
     Flood {
         /// Number of names
@@ -100,6 +105,8 @@ enum Transport {
     Gated { folder: PathBuf },
     /// With gates, over HTTP
     GatedHttp { folder: PathBuf },
+    /// With points at which it waits, by the adapter's own command line
+    Faults(faults::AdapterArguments),
 }
 
 /// The adapter's client timeout. It is short, so that the run does not wait long for it.
@@ -135,10 +142,14 @@ async fn main() -> ExitCode {
         Some(Command::Adapter(Transport::GatedHttp { folder })) => {
             retries::serve(folder).await.map(|()| true)
         }
+        Some(Command::Adapter(Transport::Faults(arguments))) => {
+            faults::serve(arguments).await.map(|()| true)
+        }
         command => {
             let work = async {
                 match command {
                     Some(Command::Crash { kills, seed }) => crash::run(*kills, *seed).await,
+                    Some(Command::Faults(arguments)) => faults::run(arguments).await,
                     Some(Command::Flood { names }) => flood::run(*names).await,
                     Some(Command::Retries { rounds, at_once }) => {
                         retries::run(*rounds, *at_once).await

@@ -23,6 +23,11 @@ impl Report {
         println!("{what:<44} {seen:>26}");
     }
 
+    /// Prints the details of a failed check.
+    pub(crate) fn detail(&self, text: &str) {
+        println!("{text}");
+    }
+
     /// Prints a heading.
     pub(crate) fn part(&self, name: &str) {
         println!("\n{name}");

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::client::{Client, Reply};
 use crate::Fault;
+use crate::random::Random;
 
 /// The client's knowledge. Before a request that may take effect at most once, the client records that it is sent.
 /// With the answer, it records the outcome.
@@ -77,7 +78,7 @@ impl Model {
     pub(super) fn new(folder: Folder, seed: u64) -> Self {
         Self {
             folder,
-            random: Random(seed | 1),
+            random: Random::new(seed),
             names: 0,
             blocked: Vec::new(),
             spent: Vec::new(),
@@ -374,21 +375,4 @@ impl Proof {
 async fn step(client: &mut Client, agent: &str, action: &str) -> Result<Reply, Fault> {
     let params = json!({ "element_name": agent, "next_action_hint": action });
     client.call("record_execution_step", params).await
-}
-
-/// A xorshift random number generator.
-pub(super) struct Random(u64);
-
-impl Random {
-    /// Returns a number below the limit, or 0.
-    pub(super) fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.checked_rem(limit).unwrap_or_default()
-    }
-
-    fn one_of<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
-        all.get(usize::try_from(self.below(all.len() as u64)).ok()?)
-    }
 }

@@ -1,0 +1,146 @@
+//! The adapter that suffers the faults. It is run by its own command line, as users run theirs.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_aql::cli::clap;
+use mcp_aql::prelude::*;
+use mcp_aql::store::{PostgresStore, SqliteStore, Store};
+use mcp_aql::testing::TimeSource;
+use mcp_aql::{ExecutionContext, ExecutionOptions};
+
+use super::faulty_store::FaultyStore;
+use super::ledger::Ledger;
+use super::points::{AFTER_ENTRIES, BETWEEN_ENTRIES, ENTERED, Points};
+use crate::Fault;
+
+/// The time after which an execution of an unresponsive process is taken over.
+pub(super) const LEASE: Duration = Duration::from_secs(1);
+/// How long a write waits for the lock of another process.
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// The arguments of the adapter's process.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct AdapterArguments {
+    /// The folder of the entries, the points and the SQLite store
+    folder: PathBuf,
+    /// The schema in PostgreSQL, in place of the SQLite store
+    #[arg(long)]
+    schema: Option<String>,
+    /// The arguments of the adapter's own command line
+    #[arg(last = true)]
+    arguments: Vec<OsString>,
+}
+
+/// The state of the operations.
+#[derive(Debug, Clone)]
+struct Work {
+    ledger: Ledger,
+    points: Points,
+}
+
+impl Work {
+    /// Writes the two entries of a change.
+    async fn change(&self, id: String) -> Result<String, OperationError> {
+        self.points.pass(&format!("{ENTERED} {id}")).await;
+        self.ledger.write("begin", &id).map_err(OperationError::internal)?;
+        self.points.pass(&format!("{BETWEEN_ENTRIES} {id}")).await;
+        self.ledger.write("end", &id).map_err(OperationError::internal)?;
+        self.points.pass(&format!("{AFTER_ENTRIES} {id}")).await;
+        Ok(id)
+    }
+}
+
+/// Write two entries.
+#[operation(category = "CREATE")]
+async fn create_entries(
+    State(work): State<Work>,
+    /// The id of the call.
+    id: String,
+) -> Result<String, OperationError> {
+    work.change(id).await
+}
+
+/// Write two entries, once confirmed.
+#[operation(category = "DELETE", danger(level = "destructive"))]
+async fn delete_entries(
+    State(work): State<Work>,
+    /// The id of the call.
+    id: String,
+) -> Result<String, OperationError> {
+    work.change(id).await
+}
+
+/// Read slowly.
+#[operation(category = "READ")]
+async fn get_slowly(
+    State(work): State<Work>,
+    /// The id of the call.
+    id: String,
+) -> String {
+    work.points.pass(&format!("{ENTERED} {id}")).await;
+    id
+}
+
+/// Write two entries in the background.
+#[operation(category = "EXECUTE", lifecycle(progress))]
+async fn execute_entries(
+    execution: ExecutionContext,
+    State(work): State<Work>,
+    /// The id of the call.
+    id: String,
+) -> Result<String, OperationError> {
+    execution.progress(0.0, 2.0, "working").await;
+    work.change(id).await
+}
+
+/// Runs the adapter's command line.
+pub(crate) async fn run(arguments: &AdapterArguments) -> Result<(), Fault> {
+    let AdapterArguments { folder, schema, arguments } = arguments;
+    let store: Arc<dyn Store> = match schema {
+        Some(schema) => {
+            let address = std::env::var(super::POSTGRES)?;
+            Arc::new(PostgresStore::connect(&address)?.schema(schema.as_str()))
+        }
+        None => Arc::new(SqliteStore::open(state_file(folder)).busy_timeout(BUSY_TIMEOUT)),
+    };
+    let clock = folder.join("clock");
+    let time = TimeSource::new(move || {
+        let ahead = std::fs::read_to_string(&clock).ok().and_then(|text| text.parse().ok());
+        chrono::Utc::now() + chrono::TimeDelta::seconds(ahead.unwrap_or_default())
+    });
+    let adapter = Adapter::builder("faults")
+        .operation(create_entries {})
+        .operation(delete_entries {})
+        .operation(get_slowly {})
+        .operation(execute_entries {})
+        .state(Work { ledger: Ledger::of(folder), points: Points::of(folder) })
+        .store(FaultyStore::new(store, folder))
+        .time_source(time)
+        .executions(
+            ExecutionOptions::new()
+                .lease(LEASE)
+                .grace(LEASE)
+                .keep(Duration::from_secs(30 * 86_400)),
+        )
+        .without_config()
+        .build()?;
+    let program = OsString::from("faults");
+    adapter.run_with_args(std::iter::once(program).chain(arguments.iter().cloned())).await?;
+    Ok(())
+}
+
+/// Returns the file of the SQLite store.
+pub(super) fn state_file(folder: &Path) -> PathBuf {
+    folder.join("state.db")
+}
+
+/// Sets how far the adapter's clock is ahead.
+pub(super) fn set_clock(folder: &Path, seconds: i64) -> std::io::Result<()> {
+    // Renamed, so that no reader finds an empty file.
+    let new = folder.join("clock.new");
+    std::fs::write(&new, seconds.to_string())?;
+    std::fs::rename(new, folder.join("clock"))
+}

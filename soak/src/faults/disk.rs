@@ -1,0 +1,101 @@
+//! Fills the disk while calls of all kinds run, and frees it again.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::client::Kind;
+use super::server::Server;
+use super::suite::{Moment, Suite};
+use crate::Fault;
+
+/// The maximum number of changes until one does not fit. A page of the file system holds the entries of a hundred.
+const MAX_CHANGES: usize = 500;
+
+/// A small disk, on which an adapter has its files.
+pub(super) enum Disk {
+    /// A file system of 8 MiB at this folder.
+    FileSystem(PathBuf),
+    /// A limit of the sizes of files, where file systems cannot be mounted.
+    FileSizes,
+}
+
+impl Disk {
+    /// Mounts a file system in this folder if that is permitted.
+    pub(super) fn at(folder: &Path) -> Self {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=8m,mode=700", "none"]).arg(folder);
+        match mount.stdout(Stdio::null()).stderr(Stdio::null()).status() {
+            Ok(status) if status.success() => Self::FileSystem(folder.to_owned()),
+            _ => Self::FileSizes,
+        }
+    }
+
+    pub(super) const fn as_str(&self) -> &'static str {
+        match self {
+            Self::FileSystem(_) => "a file system of 8 MiB",
+            Self::FileSizes => "a limit of file sizes",
+        }
+    }
+
+    fn fill(&self, server: &Server) -> Result<(), Fault> {
+        let Self::FileSystem(folder) = self else {
+            return server.limit_files(Some(1));
+        };
+        let mut filler =
+            OpenOptions::new().create(true).append(true).open(folder.join("filler"))?;
+        for size in [4096, 1] {
+            while filler.write_all(&vec![0; size]).is_ok() {}
+        }
+        Ok(())
+    }
+
+    fn free(&self, server: &Server) -> Result<(), Fault> {
+        match self {
+            Self::FileSystem(folder) => Ok(std::fs::remove_file(folder.join("filler"))?),
+            Self::FileSizes => server.limit_files(None),
+        }
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        if let Self::FileSystem(folder) = self {
+            // A failure leaves an empty file system in a temporary folder.
+            let _ = Command::new("umount").arg(folder).stderr(Stdio::null()).status();
+        }
+    }
+}
+
+pub(super) async fn run(suite: &mut Suite, disk: &Disk) -> Result<(), Fault> {
+    for moment in Moment::OF_OPERATIONS {
+        let server = suite.start().await?;
+        let all = suite.reach_all(&server, moment).await?;
+        disk.fill(&server)?;
+        let mut answered = Vec::new();
+        for pending in all {
+            answered.push(pending.answered().await?);
+        }
+        for kind in [Kind::Execution, Kind::Read, Kind::Session] {
+            answered.push(suite.reach(&server, kind, Moment::Answered).await?.answered().await?);
+        }
+        let mut changes = 0;
+        while answered.last().is_some_and(|last| last.is_acknowledged()) {
+            changes += 1;
+            if changes > MAX_CHANGES {
+                return Err("the disk does not become full".into());
+            }
+            let pending = suite.reach(&server, Kind::Stateless, Moment::Answered).await?;
+            answered.push(pending.answered().await?);
+        }
+        disk.free(&server)?;
+        for answered in answered {
+            suite.settle(answered, &server).await?;
+        }
+        suite.works(&server).await?;
+        suite.finish_executions(&server, true).await?;
+        server.kill().await?;
+    }
+    Ok(())
+}

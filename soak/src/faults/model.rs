@@ -1,0 +1,233 @@
+//! The invariants: nothing acknowledged is lost, nothing is doubled, and nothing is cut off without a line in the log.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::client::{Kind, Outcome};
+use super::ledger::Entries;
+use super::server::Log;
+
+/// A call that was sent.
+pub(super) struct Call {
+    pub(super) id: String,
+    pub(super) kind: Kind,
+    pub(super) outcome: Outcome,
+    /// The log of the process that received it.
+    pub(super) log: Log,
+    /// Whether that process was killed (SIGKILL), which leaves no time for a line in the log.
+    pub(super) killed: bool,
+    /// The final state of the execution, once it was read.
+    pub(super) status: Option<String>,
+}
+
+/// The outcome of a call, according to its client and the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Acknowledged,
+    /// An error says that the call did not run.
+    Refused,
+    /// An error, with a line in the log.
+    Failed,
+    /// No answer, because the process was killed.
+    Lost,
+    /// No answer, with a line in the log.
+    CutOff,
+}
+
+/// The numbers of calls.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tally {
+    pub(super) calls: usize,
+    pub(super) acknowledged: usize,
+    pub(super) refused: usize,
+    pub(super) failed: usize,
+    pub(super) lost: usize,
+    pub(super) cut_off: usize,
+    /// Calls of which only the first entry was written.
+    pub(super) halves: usize,
+    /// Executions that completed.
+    pub(super) completed: usize,
+}
+
+impl Call {
+    /// The id of the execution that the call began.
+    pub(super) fn execution(&self) -> Option<&str> {
+        self.outcome.execution()
+    }
+
+    /// Whether the log names the call: by its operation, its execution, or the id in its error.
+    fn is_logged(&self) -> bool {
+        let correlation_id = match &self.outcome {
+            Outcome::Failed(error) => error["details"]["correlation_id"].as_str(),
+            _ => None,
+        };
+        match correlation_id.or(self.execution()) {
+            Some(id) => self.log.contains(id),
+            None => self.log.contains(self.kind.operation()),
+        }
+    }
+
+    fn class(&self) -> Result<Class, String> {
+        let logged = |class| match self.is_logged() {
+            true => Ok(class),
+            false => Err("no line in the log".to_owned()),
+        };
+        match &self.outcome {
+            Outcome::Acknowledged(_) => Ok(Class::Acknowledged),
+            Outcome::Failed(error) if is_refusal(error) => Ok(Class::Refused),
+            Outcome::Failed(error) if error["code"] == "INTERNAL_ERROR" => logged(Class::Failed),
+            Outcome::Failed(_) => Err("an unexpected error".to_owned()),
+            Outcome::Lost if self.killed => Ok(Class::Lost),
+            Outcome::Lost => logged(Class::CutOff),
+        }
+    }
+
+    /// Checks the entries of a call that has ended.
+    fn check(&self, entries: Entries) -> Result<Class, String> {
+        let class = self.class()?;
+        if !entries.is_single() {
+            return Err("it ran twice".to_owned());
+        }
+        let whole = match (self.kind, &self.outcome) {
+            (Kind::Read, Outcome::Acknowledged(data)) if *data != self.id => {
+                return Err("the reply to another call".to_owned());
+            }
+            (Kind::Execution, Outcome::Acknowledged(_)) => match self.status.as_deref() {
+                Some("completed") => true,
+                Some("failed" | "cancelled") => false,
+                other => return Err(format!("the execution is {other:?}")),
+            },
+            (kind, _) => class == Class::Acknowledged && kind != Kind::Read,
+        };
+        if whole && entries != Entries::WHOLE {
+            return Err("it was acknowledged, and its entries are missing".to_owned());
+        }
+        if (class == Class::Refused || self.kind == Kind::Read) && entries != Entries::NONE {
+            return Err("it was refused, and ran".to_owned());
+        }
+        if entries.is_half() && !self.killed && !self.is_logged() {
+            return Err("it was cut off without a line in the log".to_owned());
+        }
+        Ok(class)
+    }
+}
+
+/// Whether an error says that the call did not run.
+fn is_refusal(error: &Value) -> bool {
+    error["details"]["operation_ran"] == false
+        || error["code"].as_str().is_some_and(|code| code.starts_with("TOKEN_"))
+}
+
+/// Checks all calls. Returns their numbers, and a sentence for each violation.
+pub(super) fn check(calls: &[Call], ledger: &HashMap<String, Entries>) -> (Tally, Vec<String>) {
+    let (mut tally, mut violations) = (Tally::default(), Vec::new());
+    for call in calls {
+        let entries = ledger.get(&call.id).copied().unwrap_or_default();
+        tally.calls += 1;
+        tally.halves += usize::from(entries.is_half());
+        tally.completed += usize::from(call.status.as_deref() == Some("completed"));
+        match call.check(entries) {
+            Ok(Class::Acknowledged) => tally.acknowledged += 1,
+            Ok(Class::Refused) => tally.refused += 1,
+            Ok(Class::Failed) => tally.failed += 1,
+            Ok(Class::Lost) => tally.lost += 1,
+            Ok(Class::CutOff) => tally.cut_off += 1,
+            Err(violation) => violations.push(format!(
+                "{} {}: {violation}: {:?}, {entries:?}, {:?}\n{}",
+                call.kind.as_str(),
+                call.id,
+                call.outcome,
+                call.status,
+                call.log.tail()
+            )),
+        }
+    }
+    (tally, violations)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const HALF: Entries = Entries { begun: 1, ended: 0 };
+
+    fn call(kind: Kind, outcome: Outcome) -> Call {
+        Call { id: "1".into(), kind, outcome, log: Log::default(), killed: false, status: None }
+    }
+
+    fn acknowledged(kind: Kind) -> Call {
+        call(kind, Outcome::Acknowledged(json!("1")))
+    }
+
+    fn failed(error: Value) -> Call {
+        call(Kind::Stateless, Outcome::Failed(error))
+    }
+
+    fn ended(status: &str) -> Call {
+        let outcome = Outcome::Acknowledged(json!({ "execution_id": "exec_1" }));
+        Call { status: Some(status.to_owned()), ..call(Kind::Execution, outcome) }
+    }
+
+    fn logged(mut call: Call, line: &str) -> Call {
+        call.log = Log::of(line);
+        call
+    }
+
+    #[test]
+    fn violations_are_found() {
+        let internal = || json!({ "code": "INTERNAL_ERROR", "details": { "correlation_id": "c" } });
+        let refused = || json!({ "code": "INTERNAL_ERROR", "details": { "operation_ran": false } });
+        let twice = Entries { begun: 2, ended: 2 };
+        let killed = || Call { killed: true, ..call(Kind::Session, Outcome::Lost) };
+        for (case, call, entries, holds) in [
+            ("acknowledged and written", acknowledged(Kind::Session), Entries::WHOLE, true),
+            ("acknowledged and lost", acknowledged(Kind::Session), Entries::NONE, false),
+            ("acknowledged and half", acknowledged(Kind::Stateless), HALF, false),
+            ("acknowledged and doubled", acknowledged(Kind::Confirmed), twice, false),
+            ("a READ", acknowledged(Kind::Read), Entries::NONE, true),
+            (
+                "the reply to another READ",
+                logged(call(Kind::Read, Outcome::Acknowledged(json!("2"))), ""),
+                Entries::NONE,
+                false,
+            ),
+            ("failed without a line", failed(internal()), Entries::NONE, false),
+            ("failed with a line", logged(failed(internal()), "correlation_id=c"), HALF, true),
+            ("failed and doubled", logged(failed(internal()), "correlation_id=c"), twice, false),
+            ("refused", failed(refused()), Entries::NONE, true),
+            ("refused and written", failed(refused()), Entries::WHOLE, false),
+            (
+                "refused for its token",
+                failed(json!({ "code": "TOKEN_EXPIRED" })),
+                Entries::NONE,
+                true,
+            ),
+            (
+                "another error",
+                failed(json!({ "code": "NOT_FOUND_RESOURCE" })),
+                Entries::NONE,
+                false,
+            ),
+            ("lost without a line", call(Kind::Session, Outcome::Lost), Entries::NONE, false),
+            (
+                "lost with a line",
+                logged(call(Kind::Session, Outcome::Lost), "operation=create_entries"),
+                HALF,
+                true,
+            ),
+            ("killed", killed(), HALF, true),
+            ("killed and doubled", killed(), twice, false),
+            ("completed", ended("completed"), Entries::WHOLE, true),
+            ("completed and lost", ended("completed"), HALF, false),
+            ("interrupted without a line", ended("failed"), HALF, false),
+            ("interrupted with a line", logged(ended("failed"), "execution=exec_1"), HALF, true),
+            ("without an end", ended("running"), Entries::NONE, false),
+        ] {
+            let (_, violations) = check(&[call], &HashMap::from([("1".to_owned(), entries)]));
+            assert_eq!(violations.is_empty(), holds, "{case}: {violations:?}");
+        }
+    }
+}

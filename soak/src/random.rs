@@ -1,0 +1,23 @@
+//! Random numbers from a seed.
+
+/// A xorshift random number generator.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) const fn new(seed: u64) -> Self {
+        // Zero would stay zero.
+        Self(seed | 1)
+    }
+
+    /// Returns a number below the limit, or 0.
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.checked_rem(limit).unwrap_or_default()
+    }
+
+    pub(crate) fn one_of<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
+        all.get(usize::try_from(self.below(all.len() as u64)).ok()?)
+    }
+}
