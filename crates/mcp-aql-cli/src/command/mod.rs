@@ -345,7 +345,8 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
         }
         Some(Command::Serve { drain_timeout, http, metrics }) => {
             let own = drain_timeout.map(Duration::from_secs);
-            let adapter = own.map_or_else(|| adapter.clone(), |own| adapter.with_drain_timeout(own));
+            let adapter =
+                own.map_or_else(|| adapter.clone(), |own| adapter.with_drain_timeout(own));
             let served = metrics.beside(&adapter, http.serve(&adapter));
             hangup::reopening_audit_log(&adapter, served).await
         }

@@ -14,9 +14,8 @@ use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::sync::lock;
 use serde_json::json;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
-use crate::service::ToolService;
+use crate::server::ServerState;
 
 /// The path that is answered as long as the process runs.
 const LIVE_PATH: &str = "/livez";
@@ -29,9 +28,7 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Determines whether the server can serve calls.
 struct Readiness {
-    service: Arc<dyn ToolService>,
-    /// Cancelled when the server stops.
-    stop: CancellationToken,
+    server: Arc<ServerState>,
     check: Mutex<Option<StoreCheck>>,
 }
 
@@ -43,8 +40,8 @@ struct StoreCheck {
 
 /// Builds the routes of the probes. They need no authentication and accept every host, because a probe may address the
 /// process by its IP address. They reveal nothing but the state.
-pub(super) fn routes(service: Arc<dyn ToolService>, stop: CancellationToken) -> Router {
-    let readiness = Arc::new(Readiness { service, stop, check: Mutex::default() });
+pub(super) fn routes(server: Arc<ServerState>) -> Router {
+    let readiness = Arc::new(Readiness { server, check: Mutex::default() });
     let live = |headers: HeaderMap| async move { respond(&headers, &[]) };
     let ready = |headers: HeaderMap| async move { respond(&headers, &readiness.problems().await) };
     Router::new().route(LIVE_PATH, get(live)).route(READY_PATH, get(ready))
@@ -53,7 +50,7 @@ pub(super) fn routes(service: Arc<dyn ToolService>, stop: CancellationToken) -> 
 impl Readiness {
     /// Returns the reasons why the server cannot serve calls.
     async fn problems(&self) -> Vec<&'static str> {
-        if self.stop.is_cancelled() {
+        if self.server.drain().is_draining() {
             return vec!["the server is shutting down"];
         }
         match tokio::time::timeout(CHECK_TIMEOUT, self.check_store()).await {
@@ -76,7 +73,7 @@ impl Readiness {
         if let Some(current) = check.as_ref().filter(is_current) {
             return current.is_usable.clone();
         }
-        let task = tokio::spawn(self.service.is_store_usable());
+        let task = tokio::spawn(self.server.service().is_store_usable());
         let is_usable = erased(async { task.await.unwrap_or(false) }).shared();
         *check = Some(StoreCheck { begun: Instant::now(), is_usable: is_usable.clone() });
         is_usable

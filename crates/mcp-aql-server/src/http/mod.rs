@@ -242,7 +242,7 @@ async fn serve(
     let _end = shutdown.clone().drop_guard();
     let sessions = Arc::new(Sessions::new(&options));
     let (router, shared) = served(Arc::clone(&service), &options, Arc::clone(&sessions));
-    let router = router.merge(health::routes(Arc::clone(&service), shutdown.clone()));
+    let router = router.merge(health::routes(Arc::clone(&shared)));
     service.begin();
     tracing::info!(url = %format_args!("http://{address}{ENDPOINT_PATH}"), "listening");
     let (stopping, at_once) = (shutdown.clone(), at_once.shared());
