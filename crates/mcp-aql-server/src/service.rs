@@ -153,7 +153,7 @@ pub trait ToolService: Send + Sync + 'static {
 
     /// Returns whether the store of the tools can be read and written.
     fn is_store_usable(&self) -> BoxFuture<'static, bool> {
-        Box::pin(ready(true))
+        Box::pin(std::future::ready(true))
     }
 
     /// Called when the server starts.

@@ -32,7 +32,7 @@ impl BodyGuard {
             request.headers_mut().insert(SESSION_ID, NO_SESSION);
         }
         // The events of a request end with its answer. Those of a session do not end before the server.
-        let is_of_request = last.as_ref().is_some_and(|last| last.stream.request.is_some());
+        let is_of_request = last.as_ref().is_some_and(|last| last.stream.call.is_some());
         let open = is_of_request.then(|| self.server().drain().hold());
         let (response, noticed) = observe_session(None, self.rmcp.run(request)).await;
         let has_ended = response.status() == StatusCode::NOT_FOUND;
