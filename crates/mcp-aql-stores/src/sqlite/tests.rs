@@ -1,6 +1,6 @@
 //! Tests of the query plans and apply_settings of the SQLite store.
 
-use mcp_aql_core::store::{Change, Expected, NewRecord};
+use mcp_aql_core::store::{Change, Expected, NewRecord, Store as _};
 use rusqlite::Connection;
 use rusqlite::types::Value as Stored;
 

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use mcp_aql::prelude::*;
 use mcp_aql::store::{PostgresStore, SqliteStore, Store};
-use mcp_aql::transport::ServeHttp as _;
 use mcp_aql::{Adapter, HttpOptions};
 use rusqlite::Connection;
 use tokio::net::TcpListener;
