@@ -55,7 +55,7 @@
 //! | `postgres` | no | `store::PostgresStore`: state that several machines share |
 //! | `limits` | no | rate limits and quotas: `AdapterBuilder::rate_limits` |
 //! | `opentelemetry` | no | spans and metrics of calls: `AdapterBuilder::opentelemetry_from_env` |
-//! | `metrics` | no | `metrics::Metrics`, `serve --metrics`: a page of metrics for Prometheus; enables `http` |
+//! | `metrics` | no | `audit::Metrics`, `serve --metrics`: a page of metrics for Prometheus; enables `http` |
 //! | `conformance` | no | `testing::assert_conforms`: the conformance runner in an adapter's own tests |
 
 #[doc(inline)]
@@ -124,16 +124,12 @@ pub mod audit {
     pub use mcp_aql_core::call_event::{CallEvent, CallOutcome};
     #[doc(inline)]
     pub use mcp_aql_core::log_format::LogFormat;
+    #[cfg(feature = "metrics")]
+    #[doc(inline)]
+    pub use mcp_aql_metrics::Metrics;
     #[cfg(feature = "opentelemetry")]
     #[doc(inline)]
     pub use mcp_aql_telemetry::{TraceIds, WithOpenTelemetry, trace_ids, trace_layer};
-}
-
-/// A page of metrics for Prometheus. Needs the feature `metrics`.
-#[cfg(feature = "metrics")]
-pub mod metrics {
-    #[doc(inline)]
-    pub use mcp_aql_metrics::Metrics;
 }
 
 /// Who calls: the authenticated caller, and the scopes that it needs.

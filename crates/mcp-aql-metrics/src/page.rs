@@ -19,7 +19,7 @@ use crate::safety::SafetyGauges;
 /// the page to its own server, or call [`serve`](Self::serve).
 ///
 /// ```
-/// use mcp_aql::metrics::Metrics;
+/// use mcp_aql::audit::Metrics;
 /// use mcp_aql::prelude::*;
 /// use serde_json::json;
 ///

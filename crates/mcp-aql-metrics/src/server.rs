@@ -32,7 +32,7 @@ impl Metrics {
     /// [`Error::Io`](mcp_aql_core::Error::Io) if the listener has no address.
     ///
     /// ```no_run
-    /// use mcp_aql::metrics::Metrics;
+    /// use mcp_aql::audit::Metrics;
     /// # use mcp_aql::Adapter;
     ///
     /// # async fn serve(adapter: Adapter) -> mcp_aql::Result<()> {

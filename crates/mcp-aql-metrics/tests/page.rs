@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mcp_aql::metrics::Metrics;
+use mcp_aql::audit::Metrics;
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::prelude::*;
 use mcp_aql::safety_loop::SafetyLoop;

@@ -31,6 +31,7 @@
 mod answer;
 mod call;
 mod client_config;
+mod completions;
 mod docs;
 #[cfg_attr(not(unix), path = "without_hangup.rs")]
 mod hangup;
@@ -67,6 +68,7 @@ use clap::{Args as _, CommandFactory, FromArgMatches as _};
 use clap_complete::Shell;
 
 pub use client_config::ConfigFormat;
+use completions::{completions, program};
 pub use docs::DocsFormat;
 pub use http::HttpArgs;
 pub use metrics::MetricsArgs;
@@ -386,20 +388,6 @@ fn parser(adapter: &Adapter) -> clap::Command {
         .version(adapter.version().to_owned())
         .about(format!("The {} adapter, an MCP server that speaks MCP-AQL", adapter.name()));
     introspect::with_adapter_queries(parser, adapter)
-}
-
-fn completions(shell: Shell, mut parser: clap::Command) -> Result<Exit> {
-    let name = program().unwrap_or_else(|| parser.get_name().to_owned());
-    let mut text = Vec::new();
-    clap_complete::generate(shell, &mut parser, name, &mut text);
-    std::io::stdout().write_all(&text)?;
-    Ok(Exit::Success)
-}
-
-/// The program's name, as it was invoked.
-fn program() -> Option<String> {
-    let path = PathBuf::from(std::env::args_os().next()?);
-    Some(path.file_stem()?.to_string_lossy().into_owned())
 }
 
 /// Prints a hint for a person who started an MCP server by hand.

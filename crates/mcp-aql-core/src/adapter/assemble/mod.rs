@@ -53,13 +53,7 @@ pub(super) fn assemble(
         return Err(build_error(problems));
     }
 
-    let gatekeeper = Gatekeeper::new(
-        &services,
-        &settings.gate,
-        tokens,
-        added.approvals.take(),
-        std::mem::take(&mut added.gates),
-    );
+    let gatekeeper = gatekeeper(&services, &settings, tokens, &mut added);
     let DescribedOperations { mut entries, shapes, descriptions, types } = described;
     for entry in &mut entries {
         entry.operation.gates = gatekeeper.plan(&entry.operation);
@@ -92,6 +86,17 @@ pub(super) fn assemble(
             services: added.services,
         }),
     })
+}
+
+/// Builds the gatekeeper with the gates of the extensions.
+fn gatekeeper(
+    services: &Arc<Services>,
+    settings: &Settings,
+    tokens: Arc<CallTokens>,
+    added: &mut ExtensionParts,
+) -> Gatekeeper {
+    let (approvals, gates) = (added.approvals.take(), std::mem::take(&mut added.gates));
+    Gatekeeper::new(services, &settings.gate, tokens, approvals, gates)
 }
 
 /// Connects the extensions with the registered operations.
