@@ -31,7 +31,6 @@
 mod answer;
 mod call;
 mod client_config;
-mod completions;
 mod docs;
 #[cfg_attr(not(unix), path = "without_hangup.rs")]
 mod hangup;
@@ -42,6 +41,7 @@ mod json_log;
 mod log;
 #[cfg_attr(not(feature = "metrics"), path = "without_metrics.rs")]
 mod metrics;
+mod program;
 mod prompt;
 mod render;
 mod request;
@@ -51,7 +51,7 @@ mod safety;
 mod telemetry;
 
 use std::ffi::OsString;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -68,10 +68,10 @@ use clap::{Args as _, CommandFactory, FromArgMatches as _};
 use clap_complete::Shell;
 
 pub use client_config::ConfigFormat;
-use completions::{completions, program};
 pub use docs::DocsFormat;
 pub use http::HttpArgs;
 pub use metrics::MetricsArgs;
+use program::{completions, print_start_hint};
 use render::Output;
 
 /// The options of every adapter's command line.
@@ -388,17 +388,4 @@ fn parser(adapter: &Adapter) -> clap::Command {
         .version(adapter.version().to_owned())
         .about(format!("The {} adapter, an MCP server that speaks MCP-AQL", adapter.name()));
     introspect::with_adapter_queries(parser, adapter)
-}
-
-/// Prints a hint for a person who started an MCP server by hand.
-fn print_start_hint(adapter: &Adapter) {
-    let program = program().unwrap_or_else(|| adapter.name().to_owned());
-    let _ = writeln!(
-        std::io::stderr(),
-        "This is an MCP server. It waits for a client's messages on standard input; Ctrl-D ends it.\n\
-         \n  {program} introspect      shows its operations\
-         \n  {program} call OPERATION  runs one\
-         \n  {program} config claude   prints what a client needs\
-         \n  {program} --help          shows all commands\n"
-    );
 }

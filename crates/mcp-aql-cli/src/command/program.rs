@@ -1,0 +1,37 @@
+//! What depends on the name of the program: completions, and the hint at the start.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap_complete::Shell;
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::main_error::Result;
+
+use super::Exit;
+
+pub(super) fn completions(shell: Shell, mut parser: clap::Command) -> Result<Exit> {
+    let name = program().unwrap_or_else(|| parser.get_name().to_owned());
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut parser, name, &mut text);
+    std::io::stdout().write_all(&text)?;
+    Ok(Exit::Success)
+}
+
+/// The program's name, as it was invoked.
+fn program() -> Option<String> {
+    let path = PathBuf::from(std::env::args_os().next()?);
+    Some(path.file_stem()?.to_string_lossy().into_owned())
+}
+
+/// Prints a hint for a person who started an MCP server by hand.
+pub(super) fn print_start_hint(adapter: &Adapter) {
+    let program = program().unwrap_or_else(|| adapter.name().to_owned());
+    let _ = writeln!(
+        std::io::stderr(),
+        "This is an MCP server. It waits for a client's messages on standard input; Ctrl-D ends it.\n\
+         \n  {program} introspect      shows its operations\
+         \n  {program} call OPERATION  runs one\
+         \n  {program} config claude   prints what a client needs\
+         \n  {program} --help          shows all commands\n"
+    );
+}
