@@ -156,8 +156,11 @@ async fn a_store_that_fails_or_hangs_makes_the_server_unready_until_it_works() {
 async fn a_flood_of_probes_does_not_load_the_store() {
     let store = Unreliable::new();
     let server = serve(&store).await;
-    store.mode.send_replace(Mode::Hangs);
+    server.probed(200).await;
     let before = store.writes.load(Ordering::SeqCst);
+    store.mode.send_replace(Mode::Hangs);
+    // From here on, a check is running that does not end.
+    server.probed(503).await;
     let probes = (0..50).map(|_| server.probe("GET /readyz", &[]));
     for (status, _) in futures_util::future::join_all(probes).await {
         assert_eq!(status, 503);
