@@ -5,7 +5,9 @@
 
 mod support;
 
-use std::process::{Command, Stdio};
+use std::process::Command;
+#[cfg(feature = "http")]
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
