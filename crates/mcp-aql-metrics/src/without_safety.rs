@@ -3,7 +3,7 @@
 use mcp_aql_core::adapter::Adapter;
 use prometheus_client::registry::Registry;
 
-/// The gauges of a safety loop, of which there are none.
+/// The gauges of a safety loop, none without the feature `safety`.
 pub(crate) struct SafetyGauges;
 
 impl SafetyGauges {

@@ -1,4 +1,4 @@
-//! A server process that is told to stop while calls run, over HTTP and over standard input and output.
+//! A server process that receives a signal while calls run, over HTTP and over standard input and output.
 #![cfg(all(feature = "http", feature = "cli", unix))]
 #![allow(
     clippy::unwrap_used,

@@ -28,7 +28,7 @@ const MIN_CAUGHT_PER_MILLE: usize = 975;
 /// The number of mutants that there must be.
 const MIN_MUTANTS: usize = 120;
 
-/// By default, one of so many mutants is tested, because all of them take a processor minutes.
+/// By default, every third mutant is tested, because all of them take a processor minutes.
 const SAMPLE: usize = 3;
 
 /// Values that a run cannot find out by itself.

@@ -1,4 +1,4 @@
-//! What depends on the name of the program: completions, and the hint at the start.
+//! The completions and the hint at the start, which contain the name of the program.
 
 use std::io::Write as _;
 use std::path::PathBuf;

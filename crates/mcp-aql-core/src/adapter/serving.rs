@@ -71,7 +71,8 @@ impl Adapter {
         self.drain_timeout
     }
 
-    /// Returns a clone whose servers wait for this long at their end, whatever the builder and the configuration say.
+    /// Returns a clone whose servers wait for this long at their end, in place of the time that the builder and the
+    /// configuration set.
     #[doc(hidden)]
     #[must_use]
     pub fn with_drain_timeout(&self, timeout: Duration) -> Self {

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use mcp_aql_core::file_access::{is_private, private_file};
 use serde::{Deserialize, Serialize};
 
-/// A signed-in browser. Cookie and token are hashes, with which nobody can sign in.
+/// A signed-in browser. Cookie and token are hashes, which do not allow signing in.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct StoredSession {
     pub(super) cookie: [u8; 32],

@@ -100,7 +100,7 @@ async fn says_who_allowed_an_action_and_what_ran() {
     assert_eq!(allowed["challenge_id"], start.as_str());
     assert_eq!((&allowed["decided_by"], &allowed["operator"]), (&json!("chat"), &Value::Null));
 
-    // A step that nobody was asked about names no request.
+    // A step without a request names none.
     log.report("read_file notes.txt").await;
     let plain = log.entries("STEP_EVALUATED", "allowed").await.pop().unwrap();
     assert_eq!(
