@@ -29,7 +29,7 @@ MAX_GROWTH = 1.05
 # After a call that was interrupted, mcp-aql runs 64 calls as tasks. Among so many calls, that changes the result by 2 %.
 CALLS = 1600
 RUNS = 3
-ATTEMPTS = 5
+ATTEMPTS = 3
 TIME_LIMIT_SECONDS = 300
 ALLOCATORS = ("malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc")
 INSIDE_REALLOC = ("_int_realloc",)
@@ -143,9 +143,8 @@ def counts(program, side, row, repetitions, folder):
     return int(re.search(r"^(?:summary|totals): (\d+)", profile, re.M)[1]), allocations(profile)
 
 
-def least(program, side, row, repetitions, folder):
+def least(program, side, row, repetitions, folder, runs):
     """The counts of the run with the fewest instructions, which depend on the load of the machine."""
-    runs = RUNS if side == "aql" else 1
     return min(counts(program, side, row, repetitions, folder) for _ in range(runs))
 
 
@@ -188,11 +187,16 @@ def allocations(profile):
     return total
 
 
-def per_call(programs, side, row):
+def per_call(programs, side, row, runs=1):
     program = Path(programs).resolve() / f"{row.program}_{side}"
     with tempfile.TemporaryDirectory(prefix="instructions-") as folder:
-        once, twice = (least(program, side, row, times * row.repetitions, folder) for times in (1, 2))
+        once, twice = (least(program, side, row, times * row.repetitions, folder, runs) for times in (1, 2))
     return [round((more - less) / row.repetitions) for less, more in zip(once, twice)]
+
+
+def programs_of(check):
+    """The arguments of cargo that select the programs; a check does without those of the peer."""
+    return ["--bin", "records_aql", "--bin", "places_aql"] if check else ["--bins"]
 
 
 def has_grown(now, known):
@@ -215,7 +219,7 @@ def main():
     if subprocess.run(["which", "valgrind"], stdout=subprocess.DEVNULL).returncode != 0:
         sys.exit("valgrind is not installed")
     if arguments.programs is None:
-        subprocess.run(["cargo", "build", "--quiet", "--locked", "--release", "-p", "mcp-aql-bench", "--bins"],
+        subprocess.run(["cargo", "build", "--quiet", "--locked", "--release", "-p", "mcp-aql-bench", *programs_of(arguments.check)],
                        cwd=ROOT, check=True)
         arguments.programs = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
     figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
@@ -223,7 +227,8 @@ def main():
     print(f"{'instructions per call':41} " +
           " ".join(f"{column:>11}" for column in ("ours", "rmcp", "ratio", "allocations", "rmcp")))
     for row in (row for row in ROWS if arguments.row in row.name):
-        ours = per_call(arguments.programs, "aql", row)
+        # A check measures again what seems to have grown.
+        ours = per_call(arguments.programs, "aql", row, 1 if arguments.check else RUNS)
         # The figures of the peer are not committed.
         has_peer = row.peer != [] and not arguments.check
         print_row(row.name, ours, per_call(arguments.programs, "rmcp", row) if has_peer else None)
@@ -232,7 +237,7 @@ def main():
         for _ in range(ATTEMPTS if arguments.check else 0):
             if not has_grown(ours, known):
                 break
-            ours = min(ours, per_call(arguments.programs, "aql", row))
+            ours = min(ours, per_call(arguments.programs, "aql", row, RUNS))
         if has_grown(ours, known):
             grown.append(f"{row.name}: {ours}, committed {known}")
         figures[row.name] = ours
