@@ -45,12 +45,12 @@ impl Pipeline {
                 continue;
             }
             let context = Context::of_call(scope.clone(), self.upstream.clone());
-            let observed = self.observe(name, &context);
+            let observation = self.observe(name, &context);
             let outcome: Outcome = match item {
                 Ok(input) => {
                     let room = ReplyLimits::new(limits).of_item(batch.room(), batch.budget());
                     let call = std::pin::pin!(self.call(input, endpoint, &context, room));
-                    within_span(observed.as_ref(), call).await
+                    within_span(observation.observed(), call).await
                 }
                 Err(refused) => Err(refused.error),
             };
@@ -61,7 +61,7 @@ impl Pipeline {
             // A user who has not agreed is not asked about the items that may depend on this one.
             let was_asked = |error: &OperationError| error.details().contains_key(USER_ANSWER);
             let halts = outcome.as_ref().is_err_and(was_asked);
-            let reply = self.reply(outcome, introspects, &context, ReplyForm::Plain, observed);
+            let reply = self.reply(outcome, introspects, &context, ReplyForm::Plain, observation);
             if halts || reply.code.is_some_and(|code| HALTING.contains(&code)) {
                 return batch.halt(&operation, &reply, items);
             }

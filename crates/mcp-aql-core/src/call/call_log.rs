@@ -22,11 +22,6 @@ pub(super) fn span(operation: &GatedOperation, scope: &CallScope) -> Span {
     )
 }
 
-/// Whether some calls have a line in the log: all calls, or only those with an internal error.
-pub(super) fn is_enabled() -> bool {
-    tracing::enabled!(target: CALLS, Level::ERROR)
-}
-
 /// The details of an internal error for the log.
 pub(super) struct InternalError {
     correlation_id: Option<String>,

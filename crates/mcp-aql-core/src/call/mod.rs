@@ -99,11 +99,11 @@ impl Pipeline {
     ) -> Reply {
         let introspects = introspects(&input.operation);
         let context = Context::of_call(scope, self.upstream.clone());
-        let observed = self.observe(&input.operation, &context);
+        let observation = self.observe(&input.operation, &context);
         let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
         let call = std::pin::pin!(self.call(input, endpoint, &context, limits));
-        let outcome = within_span(observed.as_ref(), call).await;
-        self.reply(outcome, introspects, &context, form, observed)
+        let outcome = within_span(observation.observed(), call).await;
+        self.reply(outcome, introspects, &context, form, observation)
     }
 
     /// Takes one operation of a request through the stages between decoding and the reply.

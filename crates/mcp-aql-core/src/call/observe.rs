@@ -14,8 +14,9 @@ use crate::call_event::{CallEvent, CallOutcome};
 use crate::call_origin::ActiveSpan;
 use crate::call_tracer::{CallSpan, CallStart};
 use crate::error::OperationError;
+use crate::log_targets::logs_calls;
 use crate::observers::Observers;
-use crate::operation::{Context, OperationSpec, Outcome};
+use crate::operation::{CallScope, Context, OperationSpec, Outcome};
 use crate::response::Reply;
 
 /// A call or an execution that is observed. The observers and the log receive its event when it is dropped. Without an
@@ -38,23 +39,71 @@ pub(super) struct Observed {
 
 impl Pipeline {
     /// Begins to observe a call of the operation with this name, which may be unknown.
-    pub(super) fn observe(&self, operation: &str, context: &Context) -> Option<Observed> {
-        let spec = || self.catalog.registry.get(operation).map(|entry| entry.operation.spec);
-        Observed::begin(&self.observers, spec, || context.clone())
+    pub(super) fn observe(&self, operation: &str, context: &Context) -> Observation<'_> {
+        Observation::begin(&self.observers, self.spec_of(operation), || context.clone())
+    }
+
+    /// Returns the description of the operation with this name, if it exists.
+    pub(super) fn spec_of(&self, operation: &str) -> Option<&OperationSpec> {
+        self.catalog.registry.get(operation).map(|entry| &entry.operation.spec)
+    }
+}
+
+/// A call until its reply. Without an observer and a log of all calls it is only measured, for the line of an internal
+/// error.
+pub(super) struct Observation<'a> {
+    spec: Option<&'a OperationSpec>,
+    started: Instant,
+    observed: Option<Observed>,
+}
+
+impl<'a> Observation<'a> {
+    /// Begins to observe a call. The context is needed if it has an observer or a line in the log.
+    pub(super) fn begin(
+        observers: &Observers,
+        spec: Option<&'a OperationSpec>,
+        context: impl FnOnce() -> Context,
+    ) -> Self {
+        let observed = (logs_calls() || !observers.is_empty())
+            .then(|| Observed::new(observers, spec.copied(), context(), None));
+        Self { spec, started: Instant::now(), observed }
+    }
+
+    /// Returns the observed call, if it is observed.
+    pub(super) fn observed(&self) -> Option<&Observed> {
+        self.observed.as_ref()
+    }
+
+    /// Keeps the cause of an internal error for the line of the call. Without one, the error has a line of its own.
+    pub(super) fn failed(&mut self, error: &OperationError, scope: &CallScope) {
+        let Some(internal) = InternalError::of(error) else { return };
+        if let Some(observed) = &mut self.observed {
+            observed.internal = Some(internal);
+            return;
+        }
+        let event = CallEvent {
+            operation: self.spec.map(|spec| spec.name),
+            category: self.spec.map(|spec| spec.category),
+            outcome: CallOutcome::of(Some(error.code()), scope.is_cancelled()),
+            code: Some(error.code()),
+            duration: self.started.elapsed(),
+            request_bytes: scope.request_bytes,
+            reply_bytes: 0,
+            execution_id: None,
+            scope,
+        };
+        call_log::log(&event, Some(&internal));
+    }
+
+    /// Completes the event of the call with its reply.
+    pub(super) fn replied(self, reply: &Reply) {
+        if let Some(observed) = self.observed {
+            observed.replied(reply);
+        }
     }
 }
 
 impl Observed {
-    /// Begins to observe a call. Without an observer and a log nothing is measured.
-    pub(super) fn begin(
-        observers: &Observers,
-        spec: impl FnOnce() -> Option<OperationSpec>,
-        context: impl FnOnce() -> Context,
-    ) -> Option<Self> {
-        (call_log::is_enabled() || !observers.is_empty())
-            .then(|| Self::new(observers, spec(), context(), None))
-    }
-
     /// Begins to observe an execution with this context, which a call in the span `parent` has begun.
     pub(super) fn begin_execution(
         observers: &Observers,
@@ -100,13 +149,8 @@ impl Observed {
         }
     }
 
-    /// Keeps the cause of an internal error for the log.
-    pub(super) fn keep_cause(&mut self, error: &OperationError) {
-        self.internal = InternalError::of(error);
-    }
-
     /// Completes the event of a call with its reply.
-    pub(super) fn replied(mut self, reply: &Reply) {
+    fn replied(mut self, reply: &Reply) {
         self.outcome = CallOutcome::of(reply.code, self.context.is_cancelled());
         self.code = reply.code;
         self.bytes = reply.text.len();

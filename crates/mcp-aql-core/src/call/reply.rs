@@ -3,7 +3,7 @@
 use mcp_aql_protocol::ErrorCode;
 
 use super::Pipeline;
-use super::observe::Observed;
+use super::observe::Observation;
 use crate::elicitation::Elicitation;
 use crate::error::OperationError;
 use crate::introspection;
@@ -25,15 +25,13 @@ impl Pipeline {
         introspects: bool,
         context: &Context,
         form: ReplyForm,
-        mut observed: Option<Observed>,
+        mut observation: Observation<'_>,
     ) -> Reply {
-        if let (Some(observed), Err(error)) = (&mut observed, &outcome) {
-            observed.keep_cause(error);
+        if let Err(error) = &outcome {
+            observation.failed(error, context.scope());
         }
         let reply = self.unobserved_reply(outcome, introspects, context, form);
-        if let Some(observed) = observed {
-            observed.replied(&reply);
-        }
+        observation.replied(&reply);
         reply
     }
 
@@ -63,14 +61,10 @@ impl Pipeline {
     /// The reply to a request that could not be read.
     pub(crate) fn reply_to_unreadable(&self, error: OperationError, scope: &CallScope) -> Reply {
         let context = || Context::new(scope.clone());
-        let mut observed = Observed::begin(&self.observers, || None, context);
-        if let Some(observed) = &mut observed {
-            observed.keep_cause(&error);
-        }
+        let mut observation = Observation::begin(&self.observers, None, context);
+        observation.failed(&error, scope);
         let reply = self.unobserved_failure(error, scope);
-        if let Some(observed) = observed {
-            observed.replied(&reply);
-        }
+        observation.replied(&reply);
         reply
     }
 
@@ -82,13 +76,10 @@ impl Pipeline {
     /// The reply to a request that was not decoded.
     pub(super) fn reply_to_refused(&self, refused: Refused, scope: &CallScope) -> Reply {
         let Refused { operation, error, batch, .. } = refused;
-        let spec = || self.catalog.registry.get(&operation).map(|entry| entry.operation.spec);
         let context = || Context::new(scope.clone());
-        let observed = Observed::begin(&self.observers, spec, context);
+        let observation = Observation::begin(&self.observers, self.spec_of(&operation), context);
         let reply = self.refusal(&operation, error, batch, scope);
-        if let Some(observed) = observed {
-            observed.replied(&reply);
-        }
+        observation.replied(&reply);
         reply
     }
 

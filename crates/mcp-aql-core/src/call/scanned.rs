@@ -5,7 +5,7 @@ use tracing::Instrument as _;
 
 use super::Pipeline;
 use super::call_log;
-use super::observe::{Observed, within_span};
+use super::observe::{Observation, within_span};
 use super::reply::introspects;
 use super::validate::ValidCall;
 use crate::error::OperationError;
@@ -98,8 +98,8 @@ impl Pipeline {
         };
         let operation = &entry.operation;
         let context = Context::of_call(scope, self.upstream.clone());
-        let observed =
-            Observed::begin(&self.observers, || Some(operation.spec), || context.clone());
+        let observation =
+            Observation::begin(&self.observers, Some(&operation.spec), || context.clone());
         let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
         let call = ValidCall { operation, valid, credentials: Credentials::default(), sent: None };
         let stages = std::pin::pin!(async {
@@ -108,7 +108,7 @@ impl Pipeline {
         });
         let span = call_log::span(operation, context.scope());
         let stages = std::pin::pin!(stages.instrument(span));
-        let outcome = within_span(observed.as_ref(), stages).await;
-        self.reply(outcome, introspects(operation.spec.name), &context, form, observed)
+        let outcome = within_span(observation.observed(), stages).await;
+        self.reply(outcome, introspects(operation.spec.name), &context, form, observation)
     }
 }
