@@ -16,7 +16,7 @@ use crate::call_tracer::{CallSpan, CallStart};
 use crate::error::OperationError;
 use crate::log_targets::logs_calls;
 use crate::observers::Observers;
-use crate::operation::{CallScope, Context, OperationSpec, Outcome};
+use crate::operation::{Context, OperationSpec, Outcome};
 use crate::response::Reply;
 
 /// A call or an execution that is observed. The observers and the log receive its event when it is dropped. Without an
@@ -74,25 +74,20 @@ impl<'a> Observation<'a> {
         self.observed.as_ref()
     }
 
-    /// Keeps the cause of an internal error for the line of the call. Without one, the error has a line of its own.
-    pub(super) fn failed(&mut self, error: &OperationError, scope: &CallScope) {
+    /// Keeps the cause of an internal error for the line of the call. From then on the call is observed.
+    pub(super) fn failed(
+        &mut self,
+        error: &OperationError,
+        observers: &Observers,
+        context: impl FnOnce() -> Context,
+    ) {
         let Some(internal) = InternalError::of(error) else { return };
-        if let Some(observed) = &mut self.observed {
-            observed.internal = Some(internal);
-            return;
-        }
-        let event = CallEvent {
-            operation: self.spec.map(|spec| spec.name),
-            category: self.spec.map(|spec| spec.category),
-            outcome: CallOutcome::of(Some(error.code()), scope.is_cancelled()),
-            code: Some(error.code()),
-            duration: self.started.elapsed(),
-            request_bytes: scope.request_bytes,
-            reply_bytes: 0,
-            execution_id: None,
-            scope,
-        };
-        call_log::log(&event, Some(&internal));
+        let observed = self.observed.get_or_insert_with(|| {
+            let mut observed = Observed::new(observers, self.spec.copied(), context(), None);
+            observed.started = self.started;
+            observed
+        });
+        observed.internal = Some(internal);
     }
 
     /// Completes the event of the call with its reply.

@@ -28,7 +28,7 @@ impl Pipeline {
         mut observation: Observation<'_>,
     ) -> Reply {
         if let Err(error) = &outcome {
-            observation.failed(error, context.scope());
+            observation.failed(error, &self.observers, || context.clone());
         }
         let reply = self.unobserved_reply(outcome, introspects, context, form);
         observation.replied(&reply);
@@ -62,7 +62,7 @@ impl Pipeline {
     pub(crate) fn reply_to_unreadable(&self, error: OperationError, scope: &CallScope) -> Reply {
         let context = || Context::new(scope.clone());
         let mut observation = Observation::begin(&self.observers, None, context);
-        observation.failed(&error, scope);
+        observation.failed(&error, &self.observers, context);
         let reply = self.unobserved_failure(error, scope);
         observation.replied(&reply);
         reply
