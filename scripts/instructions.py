@@ -194,11 +194,6 @@ def per_call(programs, side, row, runs=1):
     return [round((more - less) / row.repetitions) for less, more in zip(once, twice)]
 
 
-def programs_of(check):
-    """The arguments of cargo that select the programs; a check does without those of the peer."""
-    return ["--bin", "records_aql", "--bin", "places_aql"] if check else ["--bins"]
-
-
 def has_grown(now, known):
     return known is None or any(count > MAX_GROWTH * before for count, before in zip(now, known))
 
@@ -219,7 +214,9 @@ def main():
     if subprocess.run(["which", "valgrind"], stdout=subprocess.DEVNULL).returncode != 0:
         sys.exit("valgrind is not installed")
     if arguments.programs is None:
-        subprocess.run(["cargo", "build", "--quiet", "--locked", "--release", "-p", "mcp-aql-bench", *programs_of(arguments.check)],
+        # A check does without the programs of the peer.
+        programs = ["--bin=records_aql", "--bin=places_aql"] if arguments.check else ["--bins"]
+        subprocess.run(["cargo", "build", "--quiet", "--locked", "--release", "-p", "mcp-aql-bench", *programs],
                        cwd=ROOT, check=True)
         arguments.programs = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
     figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}

@@ -35,7 +35,7 @@ async def run(call, ready, go):
     try:
         async with connect(call["url"]) as streams, ClientSession(streams[0], streams[1]) as session:
             await session.initialize()
-            # Otherwise version 1 asks for the form of a tool's output after its first call, perhaps while the server is away.
+            # Otherwise version 1 asks for the tools after its first call, perhaps while the server is away.
             await session.list_tools()
             params = {"title": call["title"]}
             operation = "create", "create_task"
