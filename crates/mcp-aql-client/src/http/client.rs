@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
@@ -20,6 +21,11 @@ use super::error::{ClientError, HttpError, HttpErrorKind};
 use super::no_tls as tls;
 #[cfg(feature = "tls")]
 use super::tls;
+
+/// The time after which an unused connection is closed. It is shorter than the limits of common
+/// servers (30 s of `mcp_aql`, 60 s and more of others): a request on a connection that the server
+/// closes at the same moment gets no reply.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A client for one server, cheap to clone. It does not follow redirects.
 ///
@@ -57,6 +63,7 @@ impl Client {
         let connector = tls::connector(connector, uri.scheme() == Some(&Scheme::HTTPS))?;
         let inner = hyper_util::client::legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_TIMEOUT)
             .build(connector);
         Ok(Self { inner, proxy, server: url.origin() })
     }
