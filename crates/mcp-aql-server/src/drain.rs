@@ -137,8 +137,14 @@ impl Drain {
         self.open.load(SeqCst)
     }
 
-    /// Waits until no call runs and all replies are sent.
-    pub(super) async fn idle(&self) {
+    /// Waits until no call runs and all replies are sent, and then for the work that calls have started. A running call
+    /// may still start some.
+    pub(super) async fn finished(&self, background_work: impl Future<Output = ()>) {
+        self.idle().await;
+        background_work.await;
+    }
+
+    async fn idle(&self) {
         self.until(|drain| drain.open.load(SeqCst) == 0).await;
     }
 
@@ -172,6 +178,8 @@ impl Drain {
         let (cut_off, running) = (count(&self.cut_off), count(&self.open));
         if cut_off + running > 0 {
             tracing::warn!(finished, refused, cut_off, running, "stopped with unfinished calls");
+        } else if self.is_cut_off.load(SeqCst) {
+            tracing::warn!(finished, refused, "stopped with unfinished executions");
         } else if self.is_draining() {
             tracing::info!(finished, refused, "stopped: all running calls have finished");
         }
@@ -293,6 +301,21 @@ mod tests {
         drop(reply);
         idle.await;
         assert_eq!(drain.finished.load(SeqCst), 1);
+    }
+
+    #[tokio::test]
+    async fn work_that_a_running_call_starts_is_waited_for() {
+        let drain = Arc::new(Drain::default());
+        let call = drain.start(label(SemanticCategory::Execute)).unwrap();
+        drain.begin();
+        let executions = AtomicUsize::new(0);
+        let mut finished = pin!(drain.finished(async {
+            assert_eq!(executions.load(SeqCst), 1);
+        }));
+        assert!(poll_once(&mut finished).await.is_pending());
+        executions.fetch_add(1, SeqCst);
+        call.end(false);
+        finished.await;
     }
 
     #[tokio::test]

@@ -75,10 +75,10 @@ impl ServerState {
             ?timeout,
             "stopping: new calls are refused, and running ones finish"
         );
-        let finished = async { tokio::join!(self.drain.idle(), self.service.background_work()) };
+        let finished = self.drain.finished(self.service.background_work());
         let end = tokio::select! {
             biased;
-            _ = finished => return DrainEnd::Finished,
+            () = finished => return DrainEnd::Finished,
             () = at_once => DrainEnd::AtOnce,
             () = tokio::time::sleep(timeout) => DrainEnd::TimedOut,
         };
