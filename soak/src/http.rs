@@ -11,13 +11,15 @@ use crate::Fault;
 /// A kept-alive connection.
 pub(crate) struct Connection {
     pub(crate) stream: BufReader<TcpStream>,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
 }
 
 /// A complete answer.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) session: Option<String>,
+    /// The seconds of the header `Retry-After`.
+    pub(crate) retry_after: Option<u64>,
     pub(crate) body: Vec<u8>,
 }
 
@@ -44,7 +46,38 @@ impl Answer {
     }
 }
 
+/// Returns the JSON-RPC request that calls the operation of these arguments.
+pub(crate) fn tool_call(id: u64, arguments: Value) -> Value {
+    let family = match arguments["operation"].as_str().and_then(|name| name.split('_').next()) {
+        Some("get") => "read",
+        Some("create") => "create",
+        Some("delete") => "delete",
+        _ => "execute",
+    };
+    let params = json!({ "name": format!("mcp_aql_{family}"), "arguments": arguments });
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+}
+
 /// Returns the headers and the body of a call, with a session or in the form of MCP 2026-07-28.
+pub(crate) fn post_call(address: SocketAddr, session: Option<&str>, mut call: Value) -> Vec<u8> {
+    let headers = match session {
+        Some(session) => format!("Mcp-Session-Id: {session}\r\n"),
+        None => {
+            call["params"]["_meta"] = json!({
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": { "name": "soak", "version": "1" },
+                "io.modelcontextprotocol/clientCapabilities": {},
+            });
+            let tool = call["params"]["name"].as_str().unwrap_or_default();
+            format!(
+                "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n"
+            )
+        }
+    };
+    request(address, "POST", &headers, &call.to_string())
+}
+
+/// Returns the headers and the body of a call of this operation.
 pub(crate) fn call(
     address: SocketAddr,
     session: Option<&str>,
@@ -52,30 +85,8 @@ pub(crate) fn call(
     operation: &str,
     params: Value,
 ) -> Vec<u8> {
-    let family = match operation.split('_').next() {
-        Some("get") => "read",
-        Some("create") => "create",
-        Some("delete") => "delete",
-        _ => "execute",
-    };
-    let tool = format!("mcp_aql_{family}");
     let arguments = json!({ "operation": operation, "params": params });
-    let mut params = json!({ "name": tool, "arguments": arguments });
-    let headers = match session {
-        Some(session) => format!("Mcp-Session-Id: {session}\r\n"),
-        None => {
-            params["_meta"] = json!({
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientInfo": { "name": "soak", "version": "1" },
-                "io.modelcontextprotocol/clientCapabilities": {},
-            });
-            format!(
-                "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n"
-            )
-        }
-    };
-    let body = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
-    request(address, "POST", &headers, &body.to_string())
+    post_call(address, session, tool_call(id, arguments))
 }
 
 pub(crate) fn request(address: SocketAddr, method: &str, headers: &str, body: &str) -> Vec<u8> {
@@ -140,7 +151,7 @@ impl Connection {
 
     /// Reads a complete answer.
     pub(crate) async fn answer(&mut self) -> Result<Answer, Fault> {
-        let mut answer = Answer { status: 0, session: None, body: Vec::new() };
+        let mut answer = Answer { status: 0, session: None, retry_after: None, body: Vec::new() };
         let (mut length, mut chunked) = (0, false);
         let mut line = String::new();
         loop {
@@ -155,6 +166,7 @@ impl Connection {
                 match (name.to_ascii_lowercase().as_str(), value.trim()) {
                     ("content-length", value) => length = value.parse()?,
                     ("transfer-encoding", value) => chunked = value == "chunked",
+                    ("retry-after", value) => answer.retry_after = value.parse().ok(),
                     ("mcp-session-id", value) => answer.session = Some(value.to_owned()),
                     _ => {}
                 }

@@ -8,6 +8,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
 use crate::Fault;
+use crate::http::tool_call;
 use crate::process::Process;
 use crate::report::Report;
 
@@ -20,11 +21,8 @@ const MAX_BUFFERED_KIB: u64 = 64 << 10;
 const STEP_TIMEOUT: Duration = Duration::from_secs(120);
 
 fn line(id: u64, operation: &str, params: &Value) -> String {
-    let family = if operation.starts_with("get") { "read" } else { "execute" };
     let arguments = json!({ "operation": operation, "params": params });
-    let params = json!({ "name": format!("mcp_aql_{family}"), "arguments": arguments });
-    let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
-    format!("{call}\n")
+    format!("{}\n", tool_call(id, arguments))
 }
 
 pub(crate) fn hello() -> String {

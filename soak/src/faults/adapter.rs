@@ -18,6 +18,8 @@ use crate::Fault;
 
 /// The time after which an execution of an unresponsive process is taken over.
 pub(super) const LEASE: Duration = Duration::from_secs(1);
+/// The same where calls are held at the writes of the store. No lease is renewed meanwhile, which would be such a write.
+pub(super) const LONG_LEASE: Duration = Duration::from_secs(300);
 /// How long a write waits for the lock of another process.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_millis(200);
 
@@ -29,6 +31,9 @@ pub(crate) struct AdapterArguments {
     /// The schema in PostgreSQL, in place of the SQLite store
     #[arg(long)]
     schema: Option<String>,
+    /// The lease of executions in seconds
+    #[arg(long)]
+    lease: u64,
     /// The arguments of the adapter's own command line
     #[arg(last = true)]
     arguments: Vec<OsString>,
@@ -98,7 +103,7 @@ async fn execute_entries(
 
 /// Runs the adapter's command line.
 pub(crate) async fn run(arguments: &AdapterArguments) -> Result<(), Fault> {
-    let AdapterArguments { folder, schema, arguments } = arguments;
+    let AdapterArguments { folder, schema, lease, arguments } = arguments;
     let store: Arc<dyn Store> = match schema {
         Some(schema) => {
             let address = std::env::var(super::POSTGRES)?;
@@ -121,7 +126,7 @@ pub(crate) async fn run(arguments: &AdapterArguments) -> Result<(), Fault> {
         .time_source(time)
         .executions(
             ExecutionOptions::new()
-                .lease(LEASE)
+                .lease(Duration::from_secs(*lease))
                 .grace(LEASE)
                 .keep(Duration::from_secs(30 * 86_400)),
         )

@@ -1,22 +1,9 @@
 //! The calls of a client, and what it learns about them.
 
-use std::net::SocketAddr;
-use std::time::Duration;
-
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt as _;
-use tokio::sync::oneshot;
-use tokio::time::error::Elapsed;
-use tokio::time::timeout;
 
+use super::transport::{Address, Answered, Client, Halves, Transport};
 use crate::Fault;
-use crate::http::{self, Answer, Connection};
-
-/// The maximum time to wait for an answer.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// The id of the JSON-RPC request, of which each connection has one.
-const ID: u64 = 2;
 
 /// A kind of call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,15 +14,21 @@ pub(super) enum Kind {
     Stateless,
     /// A change with a confirmation token, in a session.
     Confirmed,
-    /// A READ without a session.
+    /// A READ. Over HTTP, it has no session.
     Read,
-    /// A call that begins an execution, without a session.
+    /// A call that begins an execution. Over HTTP, it has no session.
     Execution,
 }
 
 impl Kind {
     pub(super) const ALL: [Self; 5] =
         [Self::Session, Self::Stateless, Self::Confirmed, Self::Read, Self::Execution];
+
+    /// The kinds of calls over a transport.
+    pub(super) fn over(transport: Transport) -> impl Iterator<Item = Self> {
+        let is_known = move |kind: &Self| transport == Transport::Http || *kind != Self::Stateless;
+        Self::ALL.into_iter().filter(is_known)
+    }
 
     pub(super) const fn as_str(self) -> &'static str {
         match self {
@@ -81,106 +74,115 @@ impl Outcome {
         }
     }
 
-    fn of(answer: &Answer) -> Result<Self, Fault> {
+    /// Whether the process refused the call because it stops, with the time after which it may be sent again: over HTTP
+    /// in a header.
+    pub(super) fn is_shutdown(&self, transport: Transport) -> bool {
+        let Self::Failed(error) = self else { return false };
+        let seconds = match transport {
+            Transport::Http => &error["retry_after"],
+            Transport::Stdio => &error["details"]["retry_after_seconds"],
+        };
+        error["message"].as_str().is_some_and(|text| text.contains(SHUTTING_DOWN))
+            && seconds.is_u64()
+    }
+
+    /// The outcome of a call with this answer, or without one.
+    fn of(answered: Option<Answered>) -> Result<Self, Fault> {
+        let Some((id, answer)) = answered else { return Ok(Self::Lost) };
         let Ok(message) = answer.message() else {
             let body = String::from_utf8_lossy(&answer.body);
             // A stream may end without an answer.
             return Ok(match answer.status {
                 200 => Self::Lost,
-                status => Self::Failed(json!({ "status": status, "body": body })),
+                status => Self::Failed(json!({ "status": status, "message": body })),
             });
         };
         let text = message["result"]["content"][0]["text"].as_str();
-        let Some(text) = text else {
-            return Ok(Self::Failed(json!({ "status": answer.status, "message": message })));
+        let mut error = match text {
+            None => json!({
+                "status": answer.status, "message": message["error"]["message"], "answer": message,
+            }),
+            Some(_) if message["id"] != id => {
+                return Err(format!("the answer to another request: {message}").into());
+            }
+            Some(text) => {
+                let reply: Value = serde_json::from_str(text)?;
+                if reply["success"] == true {
+                    return Ok(Self::Acknowledged(reply["data"].clone()));
+                }
+                reply["error"].clone()
+            }
         };
-        if message["id"] != ID {
-            return Err(format!("the answer to another request: {message}").into());
-        }
-        let reply: Value = serde_json::from_str(text)?;
-        Ok(match reply["success"] == true {
-            true => Self::Acknowledged(reply["data"].clone()),
-            false => Self::Failed(reply["error"].clone()),
-        })
+        error["retry_after"] = answer.retry_after.into();
+        Ok(Self::Failed(error))
     }
 }
 
+/// The text in the error of a call that was refused because the process stops.
+pub(super) const SHUTTING_DOWN: &str = "server is shutting down";
+
 /// A call that is prepared: its connection is open, its session too, and it has its token.
 pub(super) struct Prepared {
-    connection: Connection,
-    request: Vec<u8>,
-    /// A confirmed change, which can be sent again.
-    confirmed: Option<Retry>,
+    client: Client,
+    call: Retry,
+    kind: Kind,
 }
 
-/// A confirmed change to send again, with the same token.
+/// A call to send again.
 #[derive(Debug, Clone)]
 pub(super) struct Retry {
     session: Option<String>,
-    params: Value,
+    arguments: Value,
 }
 
 impl Retry {
-    pub(super) async fn send(self, address: SocketAddr) -> Result<Outcome, Fault> {
-        let operation = Kind::Confirmed.operation();
-        let request = http::call(address, self.session.as_deref(), ID, operation, self.params);
-        let connection = Connection::open(address).await?;
-        Prepared { connection, request, confirmed: None }.send().await
+    pub(super) async fn send(self, address: &Address) -> Result<Outcome, Fault> {
+        let mut client = Client::open(address).await?;
+        Outcome::of(client.send(self.session.as_deref(), self.arguments, None).await?)
     }
 }
 
 impl Prepared {
     /// Opens the connection and prepares the call with this id.
-    pub(super) async fn new(address: SocketAddr, kind: Kind, id: &str) -> Result<Self, Fault> {
-        let mut connection = Connection::open(address).await?;
+    pub(super) async fn new(address: &Address, kind: Kind, id: &str) -> Result<Self, Fault> {
+        let mut client = Client::open(address).await?;
         let mut params = json!({ "id": id });
         let session = match kind {
-            Kind::Session | Kind::Confirmed => Some(connection.open_session().await?),
+            Kind::Session | Kind::Confirmed => client.open_session().await?,
             _ => None,
         };
         if kind == Kind::Confirmed {
             let asked = params.clone();
-            let reply = connection.call(session.as_deref(), 1, kind.operation(), asked).await?;
+            let reply = client.call(session.as_deref(), kind.operation(), asked).await?;
             let token = reply["error"]["details"]["confirmation_token"].as_str();
             let token = token.ok_or_else(|| format!("no token: {reply}"))?;
             params["_confirmation"] = token.into();
         }
-        let request = http::call(address, session.as_deref(), ID, kind.operation(), params.clone());
-        let confirmed = (kind == Kind::Confirmed).then_some(Retry { session, params });
-        Ok(Self { connection, request, confirmed })
+        // The log names the call by `_request_id`.
+        let arguments =
+            json!({ "operation": kind.operation(), "params": params, "_request_id": id });
+        Ok(Self { client, call: Retry { session, arguments }, kind })
+    }
+
+    /// Sends another READ on the connection, which is then kept alive.
+    pub(super) async fn use_connection(&mut self) -> Result<(), Fault> {
+        let params = json!({ "id": "before" });
+        let reply = self.client.call(None, Kind::Read.operation(), params).await?;
+        if reply["data"] == "before" {
+            Ok(())
+        } else {
+            Err(format!("a READ failed: {reply}").into())
+        }
     }
 
     /// The call to send again, if it is a confirmed change.
     pub(super) fn retry(&self) -> Option<Retry> {
-        self.confirmed.clone()
+        (self.kind == Kind::Confirmed).then(|| self.call.clone())
     }
 
-    /// Sends the call and waits for its answer.
-    pub(super) async fn send(self) -> Result<Outcome, Fault> {
-        let Self { mut connection, request, .. } = self;
-        outcome(timeout(ANSWER_TIMEOUT, connection.send(&request)).await)
-    }
-
-    /// Sends one half of the call, reports it, and sends the other half when `rest` completes.
-    pub(super) async fn send_in_halves(
-        self,
-        sent: oneshot::Sender<()>,
-        rest: oneshot::Receiver<()>,
-    ) -> Result<Outcome, Fault> {
-        let Self { mut connection, request, .. } = self;
-        let (first, second) = request.split_at(request.len() / 2);
-        connection.stream.write_all(first).await?;
-        let _ = sent.send(());
-        // Fails when the sender is dropped, which is the sign.
-        let _ = rest.await;
-        outcome(timeout(ANSWER_TIMEOUT, connection.send(second)).await)
-    }
-}
-
-fn outcome(answered: Result<Result<Answer, Fault>, Elapsed>) -> Result<Outcome, Fault> {
-    match answered {
-        Ok(Ok(answer)) => Outcome::of(&answer),
-        Ok(Err(_)) => Ok(Outcome::Lost),
-        Err(_) => Err("a call is not answered".into()),
+    /// Sends the call, at once or in two halves, and waits for its answer.
+    pub(super) async fn send(self, halves: Option<Halves>) -> Result<Outcome, Fault> {
+        let Self { mut client, call: Retry { session, arguments }, .. } = self;
+        Outcome::of(client.send(session.as_deref(), arguments, halves).await?)
     }
 }

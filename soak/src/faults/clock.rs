@@ -1,7 +1,8 @@
 //! Moves the adapter's clock forward and back while calls of all kinds run.
 
 use super::adapter::set_clock;
-use super::suite::{Moment, Suite};
+use super::moment::Moment;
+use super::suite::Suite;
 use crate::Fault;
 
 const HOUR: i64 = 60 * 60;
@@ -22,6 +23,7 @@ pub(super) async fn run(suite: &mut Suite) -> Result<(), Fault> {
                 suite.finish_executions(&server, true).await?;
             }
             server.kill().await?;
+            suite.check_store();
         }
     }
     Ok(())

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::client::Kind;
+use super::moment::Moment;
 use super::server::Server;
-use super::suite::{Moment, Suite};
+use super::suite::Suite;
 use crate::Fault;
 
 /// The maximum number of changes until one does not fit. A page of the file system holds the entries of a hundred.
@@ -15,7 +16,7 @@ const MAX_CHANGES: usize = 500;
 
 /// A small disk, on which an adapter has its files.
 pub(super) enum Disk {
-    /// A file system of 8 MiB at this folder.
+    /// A file system of 1 MiB at this folder.
     FileSystem(PathBuf),
     /// A limit of the sizes of files, where file systems cannot be mounted.
     FileSizes,
@@ -25,7 +26,7 @@ impl Disk {
     /// Mounts a file system in this folder if that is permitted.
     pub(super) fn at(folder: &Path) -> Self {
         let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=8m,mode=700", "none"]).arg(folder);
+        mount.args(["-t", "tmpfs", "-o", "size=1m,mode=700", "none"]).arg(folder);
         match mount.stdout(Stdio::null()).stderr(Stdio::null()).status() {
             Ok(status) if status.success() => Self::FileSystem(folder.to_owned()),
             _ => Self::FileSizes,
@@ -34,7 +35,7 @@ impl Disk {
 
     pub(super) const fn as_str(&self) -> &'static str {
         match self {
-            Self::FileSystem(_) => "a file system of 8 MiB",
+            Self::FileSystem(_) => "a file system of 1 MiB",
             Self::FileSizes => "a limit of file sizes",
         }
     }
@@ -62,8 +63,9 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         if let Self::FileSystem(folder) = self {
-            // A failure leaves an empty file system in a temporary folder.
-            let _ = Command::new("umount").arg(folder).stderr(Stdio::null()).status();
+            // The sockets of the points may be closed a moment later. A failure leaves an empty file system in a temporary
+            // folder.
+            let _ = Command::new("umount").arg("-l").arg(folder).stderr(Stdio::null()).status();
         }
     }
 }
@@ -96,6 +98,7 @@ pub(super) async fn run(suite: &mut Suite, disk: &Disk) -> Result<(), Fault> {
         suite.works(&server).await?;
         suite.finish_executions(&server, true).await?;
         server.kill().await?;
+        suite.check_store();
     }
     Ok(())
 }

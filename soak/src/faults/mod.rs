@@ -8,21 +8,27 @@ mod faulty_store;
 mod kill;
 mod ledger;
 mod model;
+mod moment;
 mod outage;
+mod pipes;
 mod points;
 mod server;
 mod stall;
 mod suite;
+mod terminate;
+mod transport;
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mcp_aql::cli::clap::{self, ValueEnum};
 use mcp_aql_tests_databases::postgres;
 
+use self::adapter::{LEASE, LONG_LEASE};
 use self::disk::Disk;
 use self::server::Place;
 use self::suite::Suite;
+use self::transport::Transport;
 use crate::Fault;
 use crate::report::Report;
 
@@ -50,14 +56,31 @@ pub(crate) struct Arguments {
 enum FaultKind {
     /// SIGKILL at each moment of each kind of call
     Kill,
+    /// The same over standard input and output
+    KillStdio,
+    /// SIGTERM at each moment of each kind of call, with enough time for the call and with too little
+    Terminate,
+    /// The same over standard input and output
+    TerminateStdio,
     /// SIGSTOP for longer than the leases, then SIGCONT, beside a second process
     Stall,
     /// A store that refuses every access, that loses the answers to writes, or that another process has locked
     Outage,
-    /// A file system of 8 MiB without space; where none can be mounted, a limit of file sizes
+    /// A file system of 1 MiB without space; where none can be mounted, a limit of file sizes
     FullDisk,
     /// A clock that is moved by an hour and by a day, and back
     ClockJump,
+}
+
+impl FaultKind {
+    /// How the adapter is called, and the lease of its executions.
+    const fn setting(self) -> (Transport, Duration) {
+        match self {
+            Self::Kill | Self::Terminate => (Transport::Http, LONG_LEASE),
+            Self::KillStdio | Self::TerminateStdio => (Transport::Stdio, LONG_LEASE),
+            _ => (Transport::Http, LEASE),
+        }
+    }
 }
 
 /// Where the adapter keeps its state.
@@ -94,19 +117,32 @@ async fn run_fault(
     let disk_name = disk.as_ref().map(|disk| format!(", {}", disk.as_str())).unwrap_or_default();
     report.part(&format!("{} ({database:?}{disk_name})", name.unwrap_or_default()));
     let start = Instant::now();
-    let mut suite = Suite::new(place(folder.path(), database).await?, arguments.seed)?;
-    for _ in 0..arguments.rounds {
-        match (fault, &disk) {
-            (FaultKind::FullDisk, Some(disk)) => disk::run(&mut suite, disk).await?,
-            (FaultKind::Stall, _) => stall::run(&mut suite).await?,
-            (FaultKind::Outage, _) => outage::run(&mut suite).await?,
-            (FaultKind::ClockJump, _) => clock::run(&mut suite).await?,
-            _ => kill::run(&mut suite).await?,
-        }
+    let place = place(folder.path(), database, fault.setting()).await?;
+    let mut suite = Suite::new(place, arguments.seed)?;
+    if let Err(problem) = run_rounds(&mut suite, fault, disk.as_ref(), arguments.rounds).await {
+        suite.violation(format!("the run ended early: {problem}"));
     }
-    suite.finish().await?;
     show(report, &suite, start);
     Ok(())
+}
+
+async fn run_rounds(
+    suite: &mut Suite,
+    fault: FaultKind,
+    disk: Option<&Disk>,
+    rounds: u64,
+) -> Result<(), Fault> {
+    for _ in 0..rounds {
+        match (fault, disk) {
+            (FaultKind::FullDisk, Some(disk)) => disk::run(suite, disk).await?,
+            (FaultKind::Stall, _) => stall::run(suite).await?,
+            (FaultKind::Outage, _) => outage::run(suite).await?,
+            (FaultKind::ClockJump, _) => clock::run(suite).await?,
+            (FaultKind::Terminate | FaultKind::TerminateStdio, _) => terminate::run(suite).await?,
+            _ => kill::run(suite).await?,
+        }
+    }
+    suite.finish().await
 }
 
 fn show(report: &mut Report, suite: &Suite, start: Instant) {
@@ -117,9 +153,10 @@ fn show(report: &mut Report, suite: &Suite, start: Instant) {
     report.note("refused, none ran", tally.refused);
     report.note("failed, with a line in the log", tally.failed);
     report.note("cut off, with a line in the log", tally.cut_off);
-    report.note("without an answer, because of a kill", tally.lost);
+    report.note("without an answer: killed, or not read", tally.lost);
     report.note("with one entry of two", tally.halves);
     report.note("executions that completed", tally.completed);
+    report.note("integrity checks of the store's file", suite.store_checks);
     report.note("seconds", format!("{:.1}", start.elapsed().as_secs_f64()));
     report.check("violations", violations.len(), violations.is_empty());
     for violation in violations.iter().take(5) {
@@ -127,7 +164,11 @@ fn show(report: &mut Report, suite: &Suite, start: Instant) {
     }
 }
 
-async fn place(folder: &Path, database: Database) -> Result<Place, Fault> {
+async fn place(
+    folder: &Path,
+    database: Database,
+    (transport, lease): (Transport, Duration),
+) -> Result<Place, Fault> {
     let schema = match database {
         Database::Sqlite => None,
         Database::Postgres => {
@@ -136,5 +177,5 @@ async fn place(folder: &Path, database: Database) -> Result<Place, Fault> {
             Some("soak_faults".to_owned())
         }
     };
-    Ok(Place { folder: folder.to_owned(), schema })
+    Ok(Place { folder: folder.to_owned(), schema, transport, lease })
 }

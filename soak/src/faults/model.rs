@@ -4,9 +4,23 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::client::{Kind, Outcome};
+use super::client::{Kind, Outcome, SHUTTING_DOWN};
 use super::ledger::Entries;
 use super::server::Log;
+
+/// The end of the process that received a call, as far as the suite caused it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProcessEnd {
+    /// The process went on.
+    None,
+    /// It was killed (SIGKILL), which leaves no time for a line in the log.
+    Killed,
+    /// It was stopped (SIGTERM) with enough time for all its calls. `accepted` is whether it had certainly read the call
+    /// before.
+    Drained { accepted: bool },
+    /// It was stopped (SIGTERM) with too little time for the call.
+    CutOff,
+}
 
 /// A call that was sent.
 pub(super) struct Call {
@@ -15,8 +29,7 @@ pub(super) struct Call {
     pub(super) outcome: Outcome,
     /// The log of the process that received it.
     pub(super) log: Log,
-    /// Whether that process was killed (SIGKILL), which leaves no time for a line in the log.
-    pub(super) killed: bool,
+    pub(super) end: ProcessEnd,
     /// The final state of the execution, once it was read.
     pub(super) status: Option<String>,
 }
@@ -29,7 +42,7 @@ enum Class {
     Refused,
     /// An error, with a line in the log.
     Failed,
-    /// No answer, because the process was killed.
+    /// No answer, because the process was killed, or stopped before it read the call.
     Lost,
     /// No answer, with a line in the log.
     CutOff,
@@ -56,29 +69,46 @@ impl Call {
         self.outcome.execution()
     }
 
-    /// Whether the log names the call: by its operation, its execution, or the id in its error.
+    fn is_drained(&self) -> bool {
+        matches!(self.end, ProcessEnd::Drained { .. })
+    }
+
+    /// Whether a warning or an error in the log names the call: by its operation, its execution, or the id in its error.
     fn is_logged(&self) -> bool {
         let correlation_id = match &self.outcome {
             Outcome::Failed(error) => error["details"]["correlation_id"].as_str(),
             _ => None,
         };
-        match correlation_id.or(self.execution()) {
-            Some(id) => self.log.contains(id),
-            None => self.log.contains(self.kind.operation()),
-        }
+        let text = correlation_id.or(self.execution()).unwrap_or(self.kind.operation());
+        ["WARN", "ERROR"].iter().any(|level| self.log.count(&[level, text]) > 0)
+    }
+
+    /// The number of lines of the log that say that the process did not wait for the call or its execution.
+    fn cut_off_lines(&self) -> usize {
+        let label = format!("client_request_id=\"{}\"", self.id);
+        self.log.count(&["WARN", "cut off", self.execution().unwrap_or(&label)])
     }
 
     fn class(&self) -> Result<Class, String> {
+        let cut_off = self.cut_off_lines();
+        if cut_off != usize::from(self.end == ProcessEnd::CutOff) {
+            return Err(format!("the log says {cut_off} times that it was cut off"));
+        }
         let logged = |class| match self.is_logged() {
             true => Ok(class),
             false => Err("no line in the log".to_owned()),
         };
         match &self.outcome {
             Outcome::Acknowledged(_) => Ok(Class::Acknowledged),
+            _ if self.end == (ProcessEnd::Drained { accepted: true }) => {
+                Err("the process did not wait for it".to_owned())
+            }
             Outcome::Failed(error) if is_refusal(error) => Ok(Class::Refused),
-            Outcome::Failed(error) if error["code"] == "INTERNAL_ERROR" => logged(Class::Failed),
+            Outcome::Failed(error) if error["code"] == "INTERNAL_ERROR" && !self.is_drained() => {
+                logged(Class::Failed)
+            }
             Outcome::Failed(_) => Err("an unexpected error".to_owned()),
-            Outcome::Lost if self.killed => Ok(Class::Lost),
+            Outcome::Lost if self.end == ProcessEnd::Killed || self.is_drained() => Ok(Class::Lost),
             Outcome::Lost => logged(Class::CutOff),
         }
     }
@@ -95,7 +125,7 @@ impl Call {
             }
             (Kind::Execution, Outcome::Acknowledged(_)) => match self.status.as_deref() {
                 Some("completed") => true,
-                Some("failed" | "cancelled") => false,
+                Some("failed" | "cancelled") if !self.is_drained() => false,
                 other => return Err(format!("the execution is {other:?}")),
             },
             (kind, _) => class == Class::Acknowledged && kind != Kind::Read,
@@ -103,10 +133,11 @@ impl Call {
         if whole && entries != Entries::WHOLE {
             return Err("it was acknowledged, and its entries are missing".to_owned());
         }
-        if (class == Class::Refused || self.kind == Kind::Read) && entries != Entries::NONE {
+        let did_not_run = class == Class::Refused || class == Class::Lost && self.is_drained();
+        if (did_not_run || self.kind == Kind::Read) && entries != Entries::NONE {
             return Err("it was refused, and ran".to_owned());
         }
-        if entries.is_half() && !self.killed && !self.is_logged() {
+        if entries.is_half() && self.end != ProcessEnd::Killed && !self.is_logged() {
             return Err("it was cut off without a line in the log".to_owned());
         }
         Ok(class)
@@ -115,7 +146,12 @@ impl Call {
 
 /// Whether an error says that the call did not run.
 fn is_refusal(error: &Value) -> bool {
+    let is_shutdown = || {
+        let text = error["message"].as_str().unwrap_or_default();
+        error["status"] == 503 && text.contains(SHUTTING_DOWN)
+    };
     error["details"]["operation_ran"] == false
+        || is_shutdown()
         || error["code"].as_str().is_some_and(|code| code.starts_with("TOKEN_"))
 }
 
@@ -155,7 +191,8 @@ mod tests {
     const HALF: Entries = Entries { begun: 1, ended: 0 };
 
     fn call(kind: Kind, outcome: Outcome) -> Call {
-        Call { id: "1".into(), kind, outcome, log: Log::default(), killed: false, status: None }
+        let (log, end) = (Log::default(), ProcessEnd::None);
+        Call { id: "1".into(), kind, outcome, log, end, status: None }
     }
 
     fn acknowledged(kind: Kind) -> Call {
@@ -172,7 +209,7 @@ mod tests {
     }
 
     fn logged(mut call: Call, line: &str) -> Call {
-        call.log = Log::of(line);
+        call.log = Log::of(&[&format!("WARN {line}")]);
         call
     }
 
@@ -181,7 +218,7 @@ mod tests {
         let internal = || json!({ "code": "INTERNAL_ERROR", "details": { "correlation_id": "c" } });
         let refused = || json!({ "code": "INTERNAL_ERROR", "details": { "operation_ran": false } });
         let twice = Entries { begun: 2, ended: 2 };
-        let killed = || Call { killed: true, ..call(Kind::Session, Outcome::Lost) };
+        let killed = || Call { end: ProcessEnd::Killed, ..call(Kind::Session, Outcome::Lost) };
         for (case, call, entries, holds) in [
             ("acknowledged and written", acknowledged(Kind::Session), Entries::WHOLE, true),
             ("acknowledged and lost", acknowledged(Kind::Session), Entries::NONE, false),
@@ -225,6 +262,48 @@ mod tests {
             ("interrupted without a line", ended("failed"), HALF, false),
             ("interrupted with a line", logged(ended("failed"), "execution=exec_1"), HALF, true),
             ("without an end", ended("running"), Entries::NONE, false),
+        ] {
+            let (_, violations) = check(&[call], &HashMap::from([("1".to_owned(), entries)]));
+            assert_eq!(violations.is_empty(), holds, "{case}: {violations:?}");
+        }
+    }
+
+    #[test]
+    fn violations_of_a_stop_are_found() {
+        let lost = || call(Kind::Session, Outcome::Lost);
+        let drained = |call| Call { end: ProcessEnd::Drained { accepted: true }, ..call };
+        let unread = |call| Call { end: ProcessEnd::Drained { accepted: false }, ..call };
+        let cut_off = |call: Call, lines: &[&str]| {
+            let log = Log::of(lines);
+            Call { end: ProcessEnd::CutOff, log, ..call }
+        };
+        let line = "WARN a call was cut off operation=create_entries client_request_id=\"1\"";
+        let other = "WARN a call was cut off operation=create_entries client_request_id=\"12\"";
+        let execution = "WARN an execution is cut off execution=\"exec_1\"";
+        let internal = || json!({ "code": "INTERNAL_ERROR", "details": { "correlation_id": "c" } });
+        let stops = || json!({ "status": 503, "message": "The server is shutting down: …" });
+        for (case, call, entries, holds) in [
+            ("finished", drained(acknowledged(Kind::Session)), Entries::WHOLE, true),
+            ("not waited for", drained(lost()), HALF, false),
+            ("accepted, and refused", drained(failed(stops())), Entries::NONE, false),
+            ("a completed execution", drained(ended("completed")), Entries::WHOLE, true),
+            ("a cancelled execution", drained(ended("cancelled")), Entries::WHOLE, false),
+            ("refused", unread(failed(stops())), Entries::NONE, true),
+            ("refused, and ran", unread(failed(stops())), Entries::WHOLE, false),
+            ("failed", logged(unread(failed(internal())), "correlation_id=c"), HALF, false),
+            ("not read", unread(lost()), Entries::NONE, true),
+            ("read, and without an answer", unread(lost()), Entries::WHOLE, false),
+            ("cut off", cut_off(lost(), &[line, other]), HALF, true),
+            ("cut off without a line", cut_off(lost(), &[other]), HALF, false),
+            ("cut off with two lines", cut_off(lost(), &[line, line]), HALF, false),
+            (
+                "a line without a stop",
+                Call { end: ProcessEnd::None, ..cut_off(acknowledged(Kind::Session), &[line]) },
+                Entries::WHOLE,
+                false,
+            ),
+            ("an execution, cut off", cut_off(ended("cancelled"), &[execution]), HALF, true),
+            ("an execution without a line", cut_off(ended("cancelled"), &[line]), HALF, false),
         ] {
             let (_, violations) = check(&[call], &HashMap::from([("1".to_owned(), entries)]));
             assert_eq!(violations.is_empty(), holds, "{case}: {violations:?}");

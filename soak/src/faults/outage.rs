@@ -8,8 +8,9 @@ use tokio::time::sleep;
 use super::adapter::{LEASE, state_file};
 use super::client::Kind;
 use super::faulty_store::{Outage, set_outage};
+use super::moment::Moment;
 use super::server::{Place, Server};
-use super::suite::{Moment, Suite};
+use super::suite::Suite;
 use crate::Fault;
 
 /// The way in which the store fails.
@@ -88,7 +89,9 @@ async fn short(
     let answered = pending.answered().await?;
     ongoing.end(&suite.place)?;
     suite.settle(answered, server).await?;
-    suite.finish_executions(server, false).await
+    suite.finish_executions(server, false).await?;
+    suite.check_store();
+    Ok(())
 }
 
 /// An outage that is longer than the leases, in which calls of all kinds end and others begin.
@@ -113,5 +116,7 @@ async fn long(
         suite.settle(answered, server).await?;
     }
     suite.works(server).await?;
-    suite.finish_executions(server, true).await
+    suite.finish_executions(server, true).await?;
+    suite.check_store();
+    Ok(())
 }

@@ -1,9 +1,8 @@
 //! The adapter's process, its signals and its log.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
@@ -12,6 +11,8 @@ use tokio::process::{Child, ChildStderr, Command};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use super::pipes::Pipes;
+use super::transport::{Address, Transport};
 use crate::Fault;
 
 /// The maximum duration of a start, and of an end after a signal.
@@ -23,37 +24,63 @@ pub(super) struct Place {
     pub(super) folder: PathBuf,
     /// The schema in PostgreSQL, in place of an SQLite file in the folder.
     pub(super) schema: Option<String>,
+    pub(super) transport: Transport,
+    /// The lease of its executions.
+    pub(super) lease: Duration,
 }
 
 /// The lines that an adapter wrote to standard error.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Log(Arc<Mutex<Vec<String>>>);
+pub(super) struct Log(Arc<watch::Sender<LogState>>);
+
+#[derive(Debug, Default)]
+struct LogState {
+    lines: Vec<String>,
+    /// Whether standard error is closed.
+    is_complete: bool,
+}
 
 impl Log {
     #[cfg(test)]
-    pub(super) fn of(line: &str) -> Self {
-        Self(Arc::new(Mutex::new(vec![line.to_owned()])))
+    pub(super) fn of(lines: &[&str]) -> Self {
+        let log = Self::default();
+        lines.iter().for_each(|line| log.push((*line).to_owned()));
+        log
     }
 
     fn push(&self, line: String) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        self.0.send_modify(|log| log.lines.push(line));
     }
 
-    /// The number of lines with this text.
-    pub(super) fn count(&self, text: &str) -> usize {
-        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.iter().filter(|line| line.contains(text)).count()
-    }
-
-    pub(super) fn contains(&self, text: &str) -> bool {
-        self.count(text) > 0
+    /// The number of lines with all these texts.
+    pub(super) fn count(&self, texts: &[&str]) -> usize {
+        let lines = &self.0.borrow().lines;
+        lines.iter().filter(|line| texts.iter().all(|text| line.contains(text))).count()
     }
 
     /// The last lines, for the message of a failure.
     pub(super) fn tail(&self) -> String {
-        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = &self.0.borrow().lines;
         let start = lines.len().saturating_sub(20);
         lines.get(start..).unwrap_or_default().join("\n")
+    }
+
+    /// Waits for a line with this text, and returns it.
+    pub(super) async fn line(&self, text: &str) -> Result<String, Fault> {
+        let found = |log: &LogState| log.lines.iter().find(|line| line.contains(text)).cloned();
+        self.wait_for(|log| log.is_complete || found(log).is_some()).await?;
+        let line = found(&self.0.borrow());
+        Ok(line.ok_or_else(|| format!("the log has no line with {text:?}:\n{}", self.tail()))?)
+    }
+
+    /// Waits for the last line.
+    async fn completed(&self) -> Result<(), Fault> {
+        self.wait_for(|log| log.is_complete).await
+    }
+
+    async fn wait_for(&self, condition: impl FnMut(&LogState) -> bool) -> Result<(), Fault> {
+        timeout(PROCESS_TIMEOUT, self.0.subscribe().wait_for(condition)).await??;
+        Ok(())
     }
 }
 
@@ -61,28 +88,39 @@ impl Log {
 pub(super) struct Server {
     child: Child,
     id: Pid,
-    pub(super) address: SocketAddr,
+    pub(super) address: Address,
     pub(super) log: Log,
-    /// Set when standard error is closed.
-    ended: watch::Receiver<bool>,
 }
 
 impl Server {
-    /// Starts an adapter over HTTP and waits until it listens.
-    pub(super) async fn start(place: &Place) -> Result<Self, Fault> {
+    /// Starts an adapter with these arguments of its command line, and waits until it can be called.
+    pub(super) async fn start(place: &Place, arguments: &[&str]) -> Result<Self, Fault> {
         let mut command = command(place)?;
-        command.args(["--", "serve", "--http", "127.0.0.1:0"]).stdin(Stdio::null());
-        let mut child = command.stdout(Stdio::null()).spawn()?;
-        let stderr = child.stderr.take().ok_or("no standard error")?;
-        let id = process_id(&child)?;
+        command.args(["--", "serve"]).args(arguments);
+        match place.transport {
+            Transport::Http => {
+                // Held calls and their connections may wait for longer than the default on a slow machine.
+                command.args(["--http", "127.0.0.1:0", "--client-timeout", "600"]);
+                command.stdin(Stdio::null())
+            }
+            Transport::Stdio => command.stdin(Stdio::piped()).stdout(Stdio::piped()),
+        };
+        let mut child = command.spawn()?;
         let log = Log::default();
-        let (address, ended) = follow(stderr, log.clone());
-        let mut listening = address;
-        let found = timeout(PROCESS_TIMEOUT, listening.wait_for(Option::is_some)).await;
-        let address = found.ok().and_then(Result::ok).and_then(|found| *found);
-        let address =
-            address.ok_or_else(|| format!("the adapter did not start:\n{}", log.tail()))?;
-        Ok(Self { child, id, address, log, ended })
+        tokio::spawn(follow(child.stderr.take().ok_or("no standard error")?, log.clone()));
+        let address = match child.stdin.take().zip(child.stdout.take()) {
+            Some((input, output)) => {
+                let opened = timeout(PROCESS_TIMEOUT, Pipes::open(input, output)).await;
+                let pipes = opened.map_err(Fault::from).flatten();
+                Address::Stdio(pipes.map_err(|fault| format!("{fault}:\n{}", log.tail()))?)
+            }
+            None => {
+                let line = log.line("/mcp").await?;
+                let url = line.split_once("http://").and_then(|(_, rest)| rest.split_once("/mcp"));
+                Address::Http(url.ok_or("no address")?.0.parse()?)
+            }
+        };
+        Ok(Self { id: process_id(&child)?, child, address, log })
     }
 
     pub(super) fn signal(&self, signal: Signal) -> Result<(), Fault> {
@@ -97,20 +135,23 @@ impl Server {
     }
 
     /// Kills the process (SIGKILL) and waits for its end.
-    pub(super) async fn kill(mut self) -> Result<Log, Fault> {
+    pub(super) async fn kill(mut self) -> Result<(), Fault> {
         if let Some(status) = self.child.try_wait()? {
             return Err(
                 format!("the adapter ended by itself: {status}\n{}", self.log.tail()).into()
             );
         }
         self.child.kill().await?;
-        self.drained().await
+        self.log.completed().await
     }
 
-    /// Waits for the last line.
-    async fn drained(mut self) -> Result<Log, Fault> {
-        timeout(PROCESS_TIMEOUT, self.ended.wait_for(|ended| *ended)).await??;
-        Ok(self.log)
+    /// Waits until the process has ended by itself.
+    pub(super) async fn ended(mut self) -> Result<ExitStatus, Fault> {
+        let status = timeout(PROCESS_TIMEOUT, self.child.wait()).await;
+        let status =
+            status.map_err(|_| format!("the adapter does not end:\n{}", self.log.tail()))?;
+        self.log.completed().await?;
+        Ok(status?)
     }
 }
 
@@ -120,12 +161,13 @@ fn command(place: &Place) -> Result<Command, Fault> {
     let mut command = Command::new("sh");
     command.args(["-c", r#"trap "" XFSZ; exec "$0" "$@""#]).arg(std::env::current_exe()?);
     command.args(["adapter", "faults"]).arg(&place.folder);
+    command.args(["--lease", &place.lease.as_secs().to_string()]);
     if let Some(schema) = &place.schema {
         command.args(["--schema", schema]);
     }
-    // The log at its default level.
-    command.env_remove("MCP_AQL_LOG").env_remove("RUST_LOG").env_remove("MCP_AQL_LOG_FORMAT");
-    command.stderr(Stdio::piped()).kill_on_drop(true);
+    // At this level, the log has a line when a stop begins. The lines about calls have the default level, which is higher.
+    command.env("MCP_AQL_LOG", "info").env_remove("MCP_AQL_LOG_FORMAT");
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
     Ok(command)
 }
 
@@ -134,24 +176,11 @@ fn process_id(child: &Child) -> Result<Pid, Fault> {
     Ok(Pid::from_raw(i32::try_from(id)?).ok_or("no process id")?)
 }
 
-/// Collects the log. Returns the address once the adapter has written it.
-fn follow(
-    stderr: ChildStderr,
-    log: Log,
-) -> (watch::Receiver<Option<SocketAddr>>, watch::Receiver<bool>) {
-    let (address, listening) = watch::channel(None);
-    let (ends, ended) = watch::channel(false);
-    tokio::spawn(async move {
-        let mut lines = BufReader::new(stderr).lines();
-        while let Ok(Some(line)) = lines.next_line().await {
-            let url = line.split_once("http://").and_then(|(_, rest)| rest.split_once("/mcp"));
-            if let Some(found) = url.and_then(|(address, _)| address.parse().ok()) {
-                address.send_if_modified(|address| address.replace(found).is_none());
-            }
-            log.push(line);
-        }
-        drop(address);
-        ends.send_replace(true);
-    });
-    (listening, ended)
+/// Collects the log.
+async fn follow(stderr: ChildStderr, log: Log) {
+    let mut lines = BufReader::new(stderr).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        log.push(line);
+    }
+    log.0.send_modify(|log| log.is_complete = true);
 }

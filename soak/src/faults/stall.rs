@@ -3,9 +3,10 @@
 
 use rustix::process::Signal;
 
-use super::suite::{Moment, Suite, final_status};
+use super::moment::Moment;
+use super::suite::{Suite, final_status};
+use super::transport::Client;
 use crate::Fault;
-use crate::http::Connection;
 
 pub(super) async fn run(suite: &mut Suite) -> Result<(), Fault> {
     for moment in Moment::OF_OPERATIONS {
@@ -16,8 +17,8 @@ pub(super) async fn run(suite: &mut Suite) -> Result<(), Fault> {
         let execution = execution.ok_or("no execution has begun")?.to_owned();
         stalled.signal(Signal::STOP)?;
         // The second process ends the execution when its lease has expired.
-        let mut connection = Connection::open(other.address).await?;
-        let status = final_status(&mut connection, &execution).await?;
+        let mut client = Client::open(&other.address).await?;
+        let status = final_status(&mut client, &execution).await?;
         if status != "failed" {
             return Err(format!("the execution of a stalled process is {status}").into());
         }
@@ -30,6 +31,7 @@ pub(super) async fn run(suite: &mut Suite) -> Result<(), Fault> {
         suite.finish_executions(&other, true).await?;
         stalled.kill().await?;
         other.kill().await?;
+        suite.check_store();
     }
     Ok(())
 }

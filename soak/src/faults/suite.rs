@@ -2,85 +2,27 @@
 
 use std::time::{Duration, Instant};
 
+use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use super::adapter::{LEASE, set_clock};
+use super::adapter::{set_clock, state_file};
 use super::client::{Kind, Outcome, Prepared, Retry};
 use super::ledger::Ledger;
-use super::model::{self, Call, Tally};
-use super::points::{
-    AFTER_ENTRIES, AFTER_WRITE, BEFORE_WRITE, BETWEEN_ENTRIES, ENTERED, PointServer, Reached,
-};
+use super::model::{self, Call, ProcessEnd, Tally};
+use super::moment::Moment;
+use super::points::{PointServer, Reached};
 use super::server::{Log, Place, Server};
+use super::transport::{Client, Halves};
 use crate::Fault;
-use crate::http::Connection;
 use crate::random::Random;
 
 /// The maximum time until an execution has a final state.
 const END_TIMEOUT: Duration = Duration::from_secs(120);
-/// The longest time after which a fault happens at a random moment. A call takes a few milliseconds.
-const MAX_RANDOM_DELAY: Duration = Duration::from_millis(20);
-
-/// A moment of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moment {
-    /// The adapter has received one half of the request.
-    HalfSent,
-    /// The operation has begun.
-    Entered,
-    BetweenEntries,
-    AfterEntries,
-    /// Before or after a write of the store, counted from 0. The renewal of a lease counts too.
-    BeforeWrite(usize),
-    AfterWrite(usize),
-    /// The client has received the answer.
-    Answered,
-    /// After this time.
-    After(Duration),
-}
-
-impl Moment {
-    /// The moments at which an operation itself waits.
-    pub(super) const OF_OPERATIONS: [Self; 3] =
-        [Self::Entered, Self::BetweenEntries, Self::AfterEntries];
-
-    /// All moments of a call that can be awaited.
-    pub(super) fn all(kind: Kind) -> Vec<Self> {
-        // The writes of a token that is used, and of an execution that begins, advances and ends.
-        let writes = match kind {
-            Kind::Confirmed => 1,
-            Kind::Execution => 3,
-            Kind::Session | Kind::Stateless | Kind::Read => 0,
-        };
-        let writes = (0..writes).flat_map(|n| [Self::BeforeWrite(n), Self::AfterWrite(n)]);
-        let entries: &[Self] = match kind {
-            Kind::Read => &[],
-            _ => &[Self::BetweenEntries, Self::AfterEntries],
-        };
-        let ends = [Self::HalfSent, Self::Entered, Self::Answered];
-        ends.into_iter().chain(entries.iter().copied()).chain(writes).collect()
-    }
-
-    pub(super) fn random(random: &mut Random) -> Self {
-        let most = u64::try_from(MAX_RANDOM_DELAY.as_micros()).unwrap_or(u64::MAX);
-        Self::After(Duration::from_micros(random.below(most)))
-    }
-
-    fn point(self, id: &str) -> Option<(String, usize)> {
-        let of_operation = |name: &str| Some((format!("{name} {id}"), 0));
-        match self {
-            Self::Entered => of_operation(ENTERED),
-            Self::BetweenEntries => of_operation(BETWEEN_ENTRIES),
-            Self::AfterEntries => of_operation(AFTER_ENTRIES),
-            Self::BeforeWrite(number) => Some((BEFORE_WRITE.to_owned(), number)),
-            Self::AfterWrite(number) => Some((AFTER_WRITE.to_owned(), number)),
-            Self::HalfSent | Self::Answered | Self::After(_) => None,
-        }
-    }
-}
+/// The time by which the adapter's clock is ahead of the end of all earlier leases.
+const CLOCK_MARGIN: Duration = Duration::from_secs(10);
 
 /// A call that is waiting at its moment.
 pub(super) struct Pending {
@@ -118,6 +60,14 @@ impl Pending {
     }
 }
 
+/// A call that is prepared.
+pub(super) struct Unsent {
+    id: String,
+    kind: Kind,
+    log: Log,
+    pub(super) prepared: Prepared,
+}
+
 /// A call that has been answered, or lost its connection.
 pub(super) struct Answered {
     id: String,
@@ -143,20 +93,81 @@ pub(super) struct Suite {
     /// How far the adapter's clock is ahead, in seconds.
     pub(super) ahead: i64,
     pub(super) moments: usize,
+    /// The number of times that the file of the store was checked.
+    pub(super) store_checks: usize,
+    /// Violations that are not of a call.
+    violations: Vec<String>,
 }
 
 impl Suite {
     pub(super) fn new(place: Place, seed: u64) -> Result<Self, Fault> {
         let points = PointServer::listen(&place.folder)?;
         let random = Random::new(seed);
-        Ok(Self { place, points, random, calls: Vec::new(), number: 0, ahead: 0, moments: 0 })
+        Ok(Self {
+            place,
+            points,
+            random,
+            calls: Vec::new(),
+            number: 0,
+            ahead: 0,
+            moments: 0,
+            store_checks: 0,
+            violations: Vec::new(),
+        })
     }
 
     /// Starts an adapter. The leases of all earlier processes have expired, because its clock is ahead.
     pub(super) async fn start(&mut self) -> Result<Server, Fault> {
-        self.ahead += 10 * i64::try_from(LEASE.as_secs())?;
+        self.start_with(&[]).await
+    }
+
+    /// Starts an adapter with further arguments of its command line.
+    pub(super) async fn start_with(&mut self, arguments: &[&str]) -> Result<Server, Fault> {
+        self.ahead += i64::try_from((self.place.lease + CLOCK_MARGIN).as_secs())?;
         set_clock(&self.place.folder, self.ahead)?;
-        Server::start(&self.place).await
+        Server::start(&self.place, arguments).await
+    }
+
+    /// Runs an execution to its end. It begins when those of earlier processes have ended, so that from then on only the
+    /// next call writes to the store.
+    pub(super) async fn settle_store(&mut self, server: &Server) -> Result<(), Fault> {
+        let first = self.reach(server, Kind::Execution, Moment::Answered).await?;
+        self.moments -= 1;
+        self.settle(first.answered().await?, server).await?;
+        self.finish_executions(server, false).await
+    }
+
+    /// Returns the id of a new call.
+    fn next_id(&mut self) -> String {
+        self.number += 1;
+        format!("call-{}", self.number)
+    }
+
+    /// Prepares a call, which is sent by [`send_refused`](Self::send_refused).
+    pub(super) async fn prepare(&mut self, server: &Server, kind: Kind) -> Result<Unsent, Fault> {
+        let (id, log) = (self.next_id(), server.log.clone());
+        let prepared = Prepared::new(&server.address, kind, &id).await?;
+        Ok(Unsent { id, kind, log, prepared })
+    }
+
+    /// Sends a call to a process that stops, and must refuse it.
+    pub(super) async fn send_refused(&mut self, unsent: Unsent) -> Result<(), Fault> {
+        let Unsent { id, kind, log, prepared } = unsent;
+        let outcome = prepared.send(None).await?;
+        if !outcome.is_shutdown(self.place.transport) {
+            let name = kind.as_str();
+            self.violation(format!(
+                "{name} {id}: a process that stops answers {outcome:?}\n{}",
+                log.tail()
+            ));
+        }
+        let end = ProcessEnd::Drained { accepted: false };
+        self.calls.push(Call { id, kind, outcome, log, end, status: None });
+        Ok(())
+    }
+
+    pub(super) fn violation(&mut self, text: String) {
+        self.violations.push(text);
     }
 
     /// Sends a call and waits until it is at its moment.
@@ -166,21 +177,15 @@ impl Suite {
         kind: Kind,
         moment: Moment,
     ) -> Result<Pending, Fault> {
-        self.number += 1;
         self.moments += 1;
-        let id = format!("call-{}", self.number);
-        let prepared = Prepared::new(server.address, kind, &id).await?;
+        let id = self.next_id();
+        let prepared = Prepared::new(&server.address, kind, &id).await?;
         let retry = prepared.retry();
         let expected = moment.point(&id).map(|(name, skip)| self.points.stop_at(&name, skip));
         let (rest, other_half) = oneshot::channel::<()>();
         let (sent, half) = oneshot::channel();
-        let halves = moment == Moment::HalfSent;
-        let mut sending = tokio::spawn(async move {
-            match halves {
-                true => prepared.send_in_halves(sent, other_half).await,
-                false => prepared.send().await,
-            }
-        });
+        let halves = (moment == Moment::HalfSent).then_some(Halves { sent, rest: other_half });
+        let mut sending = tokio::spawn(prepared.send(halves));
         let (mut reached, mut outcome) = (None, None);
         match (expected, moment) {
             (Some(expected), _) => {
@@ -210,17 +215,20 @@ impl Suite {
         moment: Moment,
     ) -> Result<Vec<Pending>, Fault> {
         let mut all = Vec::new();
-        for kind in Kind::ALL {
-            let moment = if kind == Kind::Read { Moment::Entered } else { moment };
-            all.push(self.reach(server, kind, moment).await?);
+        for kind in Kind::over(self.place.transport) {
+            all.push(self.reach(server, kind, moment.for_kind(kind)).await?);
         }
         Ok(all)
     }
 
-    /// Records the outcome of a call to a process that was killed.
-    pub(super) async fn settle_killed(&mut self, pending: Pending) -> Result<(), Fault> {
+    /// Records the outcome of a call to a process that has ended, or is about to end.
+    pub(super) async fn settle_ended(
+        &mut self,
+        pending: Pending,
+        end: ProcessEnd,
+    ) -> Result<(), Fault> {
         let Answered { id, kind, log, outcome, .. } = pending.answered().await?;
-        self.calls.push(Call { id, kind, outcome, log, killed: true, status: None });
+        self.calls.push(Call { id, kind, outcome, log, end, status: None });
         Ok(())
     }
 
@@ -233,20 +241,21 @@ impl Suite {
     ) -> Result<(), Fault> {
         let Answered { id, kind, log, mut outcome, retry } = answered;
         if let Some(retry) = retry {
-            let again = retry.send(server.address).await?;
+            let again = retry.send(&server.address).await?;
             match (outcome.is_acknowledged(), again.is_acknowledged()) {
                 (true, true) => return Err(format!("{id}: a token was used twice").into()),
                 (false, true) => outcome = again,
                 _ => {}
             }
         }
-        self.calls.push(Call { id, kind, outcome, log, killed: false, status: None });
+        let end = ProcessEnd::None;
+        self.calls.push(Call { id, kind, outcome, log, end, status: None });
         Ok(())
     }
 
     /// Sends a call of each kind, all of which must be acknowledged.
     pub(super) async fn works(&mut self, server: &Server) -> Result<(), Fault> {
-        for kind in Kind::ALL {
+        for kind in Kind::over(self.place.transport) {
             let pending = self.reach(server, kind, Moment::Answered).await?;
             self.moments -= 1;
             self.settle(pending.answered().await?, server).await?;
@@ -266,13 +275,13 @@ impl Suite {
         server: &Server,
         again: bool,
     ) -> Result<(), Fault> {
-        let mut connection = Connection::open(server.address).await?;
+        let mut client = Client::open(&server.address).await?;
         for call in &mut self.calls {
             if call.status.is_some() && !again {
                 continue;
             }
             let Some(id) = call.execution().map(str::to_owned) else { continue };
-            let status = final_status(&mut connection, &id).await?;
+            let status = final_status(&mut client, &id).await?;
             if let Some(before) = call.status.replace(status.clone())
                 && before != status
             {
@@ -288,21 +297,44 @@ impl Suite {
         self.works(&server).await?;
         self.finish_executions(&server, true).await?;
         server.kill().await?;
+        self.check_store();
         Ok(())
+    }
+
+    /// Checks that the file of the store is sound, if it is in SQLite. The connection only reads, so that the next process
+    /// finds the file as the last one has left it.
+    pub(super) fn check_store(&mut self) {
+        if self.place.schema.is_some() {
+            return;
+        }
+        self.store_checks += 1;
+        let sound = Connection::open_with_flags(
+            state_file(&self.place.folder),
+            OpenFlags::SQLITE_OPEN_READ_ONLY,
+        )
+        .and_then(|file| file.query_row("PRAGMA integrity_check", [], |row| row.get(0)));
+        match sound {
+            Ok::<String, _>(sound) if sound == "ok" => {}
+            Ok(damage) => self.violation(format!("the file of the store is damaged: {damage:?}")),
+            Err(error) => self.violation(format!("the file of the store cannot be read: {error}")),
+        }
     }
 
     /// Checks all calls.
     pub(super) fn check(&self) -> (Tally, Vec<String>) {
-        model::check(&self.calls, &Ledger::of(&self.place.folder).read())
+        let (tally, mut violations) =
+            model::check(&self.calls, &Ledger::of(&self.place.folder).read());
+        violations.extend(self.violations.iter().cloned());
+        (tally, violations)
     }
 }
 
 /// Waits for the end of an execution.
-pub(super) async fn final_status(connection: &mut Connection, id: &str) -> Result<String, Fault> {
+pub(super) async fn final_status(client: &mut Client, id: &str) -> Result<String, Fault> {
     let start = Instant::now();
     loop {
         let params = json!({ "execution_id": id });
-        let reply = connection.call(None, 1, "get_execution", params).await?;
+        let reply = client.call(None, "get_execution", params).await?;
         let status = reply["data"]["status"].as_str().ok_or_else(|| format!("lost: {reply}"))?;
         if !["pending", "running"].contains(&status) {
             return Ok(status.to_owned());

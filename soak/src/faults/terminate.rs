@@ -1,0 +1,123 @@
+//! Stops the adapter (SIGTERM) at each moment of each kind of call. It must finish the call and refuse others, or with too
+//! little time cut the call off with one line in its log.
+
+use rustix::process::Signal;
+
+use super::client::Kind;
+use super::model::ProcessEnd;
+use super::moment::Moment;
+use super::server::{Log, Server};
+use super::suite::Suite;
+use super::transport::Transport;
+use crate::Fault;
+
+/// The line of the log with which a stop begins.
+const STOPPING: &str = "new calls are refused";
+/// The lines of the log with which it ends.
+const FINISHED: &str = "all running calls have finished";
+const UNFINISHED: &str = "stopped with unfinished";
+/// The drain timeout of a process whose calls finish, which a slow machine does not reach.
+const LONG_DRAIN: [&str; 2] = ["--drain-timeout", "600"];
+/// The drain timeout of a process whose calls take longer.
+const SHORT_DRAIN: [&str; 2] = ["--drain-timeout", "1"];
+
+pub(super) async fn run(suite: &mut Suite) -> Result<(), Fault> {
+    for kind in Kind::over(suite.place.transport) {
+        for moment in Moment::with_random(kind, &mut suite.random) {
+            finished(suite, kind, moment).await?;
+        }
+    }
+    cut_off(suite).await
+}
+
+/// Stops a process during a call, which has enough time.
+async fn finished(suite: &mut Suite, kind: Kind, moment: Moment) -> Result<(), Fault> {
+    let server = suite.start_with(&LONG_DRAIN).await?;
+    if moment.is_of_store() {
+        suite.settle_store(&server).await?;
+    }
+    let mut read = suite.prepare(&server, Kind::Read).await?;
+    read.prepared.use_connection().await?;
+    let change = suite.prepare(&server, Kind::Session).await?;
+    // Keeps the process from ending before it has received the other half of a request.
+    let other = match moment {
+        Moment::HalfSent => Some(suite.reach(&server, Kind::Read, Moment::Entered).await?),
+        _ => None,
+    };
+    let pending = suite.reach(&server, kind, moment).await?;
+    server.signal(Signal::TERM)?;
+    if moment.is_held() {
+        server.log.line(STOPPING).await?;
+        for unsent in [read, change] {
+            suite.send_refused(unsent).await?;
+        }
+        if suite.place.transport == Transport::Http {
+            let on_new_connection = suite.prepare(&server, Kind::Stateless).await?;
+            suite.send_refused(on_new_connection).await?;
+        }
+    }
+    if other.is_some() {
+        server.log.line(STOPPING).await?;
+    }
+    let accepted = moment.is_held() || moment == Moment::Answered;
+    suite.settle_ended(pending, ProcessEnd::Drained { accepted }).await?;
+    if let Some(other) = other {
+        suite.settle_ended(other, ProcessEnd::Drained { accepted: true }).await?;
+    }
+    ended(suite, server, FINISHED).await
+}
+
+/// The calls of each process that is stopped with too little time: a call of each kind at each moment of operations, and
+/// one at each write of the store.
+fn held_calls(transport: Transport) -> Vec<Vec<(Kind, Moment)>> {
+    let mut all = Vec::new();
+    for moment in Moment::OF_OPERATIONS {
+        all.push(Kind::over(transport).map(|kind| (kind, moment.for_kind(kind))).collect());
+    }
+    for kind in Kind::over(transport) {
+        let writes = Moment::all(kind).into_iter().filter(|moment| moment.is_of_store());
+        all.extend(writes.map(|moment| vec![(kind, moment)]));
+    }
+    all
+}
+
+/// Stops processes at the same time during calls, which have too little time. The calls are held until their process has
+/// ended.
+async fn cut_off(suite: &mut Suite) -> Result<(), Fault> {
+    let processes = held_calls(suite.place.transport);
+    let mut servers = Vec::new();
+    for _ in &processes {
+        servers.push(suite.start_with(&SHORT_DRAIN).await?);
+    }
+    for server in &servers {
+        suite.settle_store(server).await?;
+    }
+    let mut held = Vec::new();
+    for (server, calls) in servers.iter().zip(processes) {
+        for (kind, moment) in calls {
+            held.push(suite.reach(server, kind, moment).await?);
+        }
+    }
+    for server in &servers {
+        server.signal(Signal::TERM)?;
+    }
+    for server in servers {
+        ended(suite, server, UNFINISHED).await?;
+    }
+    for pending in held {
+        suite.settle_ended(pending, ProcessEnd::CutOff).await?;
+    }
+    Ok(())
+}
+
+/// Waits for the end of a process that was stopped, and checks its exit status and the last line of its log.
+async fn ended(suite: &mut Suite, server: Server, last: &str) -> Result<(), Fault> {
+    let log: Log = server.log.clone();
+    let status = server.ended().await?;
+    if !status.success() || log.count(&[last]) != 1 {
+        let tail = log.tail();
+        suite.violation(format!("the end of a process, with {status}, is not {last:?}:\n{tail}"));
+    }
+    suite.check_store();
+    Ok(())
+}
