@@ -714,6 +714,24 @@ fn frequent_requests_and_guesses_are_delayed() {
 }
 
 #[test]
+fn callers_without_a_session_have_a_rate_of_their_own() {
+    // REQ-TOK-17
+    let refused = |reply: &Value| code(reply) == Some("RATE_LIMIT_EXCEEDED");
+    for (shared, of_session) in [(3, 8), (8, 3)] {
+        let garden = Garden::new(|builder| {
+            builder
+                .confirmations_per_minute(of_session)
+                .confirmations_per_minute_without_session(shared)
+        });
+        let session = Session::new();
+        for (caller, most) in [(None, shared), (Some(&session), of_session)] {
+            let ask = |_: &usize| !refused(&garden.call_in(caller, "delete_bed", bed("b-1")));
+            assert_eq!((0..20).take_while(ask).count(), most, "{caller:?}");
+        }
+    }
+}
+
+#[test]
 fn every_decision_and_token_is_in_the_audit_log() {
     // REQ-GATE-09, REQ-TOK-16, REQ-DNG-03, REQ-DNG-09, REQ-DNG-15
     let garden = Garden::new(|builder| {

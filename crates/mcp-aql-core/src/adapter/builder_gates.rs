@@ -55,6 +55,26 @@ impl AdapterBuilder {
         self
     }
 
+    /// Sets the maximum number of confirmation tokens per minute of all callers without a session together, such as
+    /// stateless HTTP clients. They may send a quarter as many invalid tokens. Default: the number of one session, see
+    /// [`confirmations_per_minute`](Self::confirmations_per_minute) (REQ-TOK-17).
+    ///
+    /// Raise it if many independent callers share the adapter: one of them can use up the confirmations of the others.
+    /// An authenticated caller has an account of its own, like a session.
+    ///
+    /// ```
+    /// # fn main() -> mcp_aql::Result<()> {
+    /// let adapter = mcp_aql::Adapter::builder("empty")
+    ///     .confirmations_per_minute(20)
+    ///     .confirmations_per_minute_without_session(2_000)
+    ///     .build()?;
+    /// # Ok(()) }
+    /// ```
+    pub fn confirmations_per_minute_without_session(mut self, count: usize) -> Self {
+        self.settings.gate.per_minute_without_session = Some(count);
+        self
+    }
+
     /// Sets whether confirmations are asked through clients that can show a question to their user. Otherwise every
     /// confirmation needs a token. Default: `true`.
     pub fn elicitation(mut self, on: bool) -> Self {

@@ -35,6 +35,7 @@ impl Adapter {
         const PER_MINUTE: usize = 1_000_000;
         let mut settings = Settings { mode, ..self.inner.settings.clone() };
         settings.gate.per_minute = settings.gate.per_minute.max(PER_MINUTE);
+        settings.gate.per_minute_without_session = None;
         let adapter = assemble(Arc::clone(&self.inner.parts), settings, Vec::new())?;
         Ok(Self { extensions: self.extensions.clone(), ..adapter })
     }

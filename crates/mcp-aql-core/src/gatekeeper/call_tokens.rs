@@ -8,6 +8,7 @@ use mcp_aql_protocol::ErrorCode;
 use super::GateSettings;
 use super::request::{AuditIds, GateRequest};
 use super::token::{IssuedToken, TokenClaim, TokenScope, TokenStore, Validity};
+use super::token_issue::ConfirmationRates;
 use super::token_issue::TokenIssuer;
 use super::token_text::{TokenKind, audit_id};
 use crate::audit::Audit;
@@ -28,7 +29,11 @@ pub struct CallTokens {
 
 impl CallTokens {
     pub(crate) fn new(services: Arc<Services>, settings: &GateSettings) -> Self {
-        let (skew, per_minute) = (settings.skew, settings.per_minute);
+        let skew = settings.skew;
+        let per_minute = ConfirmationRates {
+            of_session: settings.per_minute,
+            without_session: settings.per_minute_without_session(),
+        };
         let tokens = TokenStore::new(Arc::clone(&services), skew);
         let issuer = TokenIssuer::new(Arc::clone(&services), tokens.clone(), per_minute);
         Self { services, tokens, issuer }

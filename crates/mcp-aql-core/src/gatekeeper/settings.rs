@@ -19,6 +19,9 @@ pub(crate) struct GateSettings {
     pub(crate) skew: TimeDelta,
     /// The number of confirmation tokens that a session may request per minute.
     pub(crate) per_minute: usize,
+    /// The number of confirmation tokens that all callers without a session may request per minute together. Without
+    /// it, they have as many as one session.
+    pub(crate) per_minute_without_session: Option<usize>,
     /// Whether the users of clients are asked for confirmations.
     pub(crate) elicits: bool,
 }
@@ -31,6 +34,7 @@ impl Default for GateSettings {
             confirmation_ttl: None,
             skew: TimeDelta::seconds(30),
             per_minute: super::token_issue::DEFAULT_PER_MINUTE,
+            per_minute_without_session: None,
             elicits: true,
         }
     }
@@ -51,6 +55,7 @@ pub(crate) struct GateTable {
     confirmation_ttl_seconds: Option<u64>,
     clock_skew_tolerance_seconds: Option<u64>,
     confirmations_per_minute: Option<usize>,
+    confirmations_per_minute_without_session: Option<usize>,
     elicitation: Option<bool>,
     policies: Option<Vec<PolicyTable>>,
     trust: Option<Trust>,
@@ -69,6 +74,9 @@ impl GateSettings {
         }
         if let Some(count) = table.confirmations_per_minute {
             self.per_minute = count;
+        }
+        if let Some(count) = table.confirmations_per_minute_without_session {
+            self.per_minute_without_session = Some(count);
         }
         if let Some(elicits) = table.elicitation {
             self.elicits = elicits;
@@ -107,6 +115,16 @@ impl GateSettings {
             &mut self.per_minute,
             table.confirmations_per_minute,
         );
+        let before = self.per_minute_without_session();
+        let mut shared = before;
+        tightening.lower(
+            "gatekeeper.confirmations_per_minute_without_session",
+            &mut shared,
+            table.confirmations_per_minute_without_session,
+        );
+        if shared < before {
+            self.per_minute_without_session = Some(shared);
+        }
         if table.elicitation.is_some_and(|elicits| elicits != self.elicits) {
             // Neither way to confirm is stricter than the other.
             tightening.ignore("gatekeeper.elicitation");
@@ -131,6 +149,11 @@ impl GateSettings {
         }
     }
 
+    /// The number of confirmation tokens that all callers without a session may request per minute together.
+    pub(crate) fn per_minute_without_session(&self) -> usize {
+        self.per_minute_without_session.unwrap_or(self.per_minute)
+    }
+
     /// Reports faults of all settings except policies.
     pub(crate) fn check(&self, problems: &mut Vec<String>) {
         if let Some(trust) = &self.trust {
@@ -144,12 +167,19 @@ impl GateSettings {
                     .to_owned(),
             );
         }
-        if self.per_minute == 0 {
-            problems.push(
-                "a session must be allowed at least 1 confirmation per minute \
-                 (`confirmations_per_minute`)"
-                    .to_owned(),
-            );
+        for (whose, count, name) in [
+            ("a session", self.per_minute, "confirmations_per_minute"),
+            (
+                "callers without a session",
+                self.per_minute_without_session(),
+                "confirmations_per_minute_without_session",
+            ),
+        ] {
+            if count == 0 {
+                problems.push(format!(
+                    "{whose} must be allowed at least 1 confirmation per minute (`{name}`)"
+                ));
+            }
         }
         if self.skew > TimeDelta::seconds(300) {
             problems.push(

@@ -17,8 +17,8 @@ use crate::session::Session;
 use crate::store::Store as _;
 use crate::sync::lock;
 
-/// The default number of tokens that a session may request per minute (REQ-TOK-17). Callers without a
-/// session share one account.
+/// The default number of tokens that a session may request per minute, or all callers without a session together
+/// (REQ-TOK-17).
 pub(super) const DEFAULT_PER_MINUTE: usize = 120;
 /// A session may fail this fraction of that number: with unknown tokens, or tokens of another call.
 const FAILED_DIVISOR: usize = 4;
@@ -29,14 +29,22 @@ const PURGE_INTERVAL: TimeDelta = TimeDelta::minutes(10);
 pub(super) struct TokenIssuer {
     services: Arc<Services>,
     tokens: TokenStore,
-    /// The number of tokens that a session may request per minute.
-    per_minute: usize,
+    per_minute: ConfirmationRates,
     /// The account of callers without a session.
     others: Account,
     /// When the store was last purged.
     purged: Mutex<Option<DateTime<Utc>>>,
     /// The id of this gate among those that share a session. Revoking all confirmations changes it.
     id: AtomicU64,
+}
+
+/// The numbers of tokens that may be requested per minute.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ConfirmationRates {
+    /// By one session.
+    pub(super) of_session: usize,
+    /// By all callers without a session together.
+    pub(super) without_session: usize,
 }
 
 /// The next id of a gate.
@@ -69,7 +77,11 @@ struct Grant {
 }
 
 impl TokenIssuer {
-    pub(super) fn new(services: Arc<Services>, tokens: TokenStore, per_minute: usize) -> Self {
+    pub(super) fn new(
+        services: Arc<Services>,
+        tokens: TokenStore,
+        per_minute: ConfirmationRates,
+    ) -> Self {
         Self {
             services,
             tokens,
@@ -80,10 +92,11 @@ impl TokenIssuer {
         }
     }
 
-    fn with<T>(&self, context: &Context, look: impl FnOnce(&Account) -> T) -> T {
+    /// Calls a function with the account of the caller, and with the number of tokens that it may request per minute.
+    fn with<T>(&self, context: &Context, look: impl FnOnce(&Account, usize) -> T) -> T {
         match context.session() {
-            Some(session) => look(&self.account(session)),
-            None => look(&self.others),
+            Some(session) => look(&self.account(session), self.per_minute.of_session),
+            None => look(&self.others, self.per_minute.without_session),
         }
     }
 
@@ -142,12 +155,12 @@ impl TokenIssuer {
 
     fn count_issued(&self, context: &Context, counted: bool) -> Result<(), OperationError> {
         let now = self.services.time.now();
-        self.with(context, |account| count(&account.issued, self.per_minute, now, counted))
+        self.with(context, |account, most| count(&account.issued, most, now, counted))
     }
 
     /// No longer counts a question that the client could not ask. A token is counted in its place.
     pub(super) fn uncount_question(&self, context: &Context) {
-        self.with(context, |account| lock(&account.issued).pop_back());
+        self.with(context, |account, _| lock(&account.issued).pop_back());
     }
 
     /// The number of the confirmations that are valid, which changes when all are revoked.
@@ -158,14 +171,15 @@ impl TokenIssuer {
     /// Rejects a caller that has failed too often.
     pub(super) fn may_fail(&self, context: &Context) -> Result<(), OperationError> {
         let now = self.services.time.now();
-        let maximum = (self.per_minute / FAILED_DIVISOR).max(1);
-        self.with(context, |account| count(&account.failed, maximum, now, false))
+        self.with(context, |account, most| {
+            count(&account.failed, (most / FAILED_DIVISOR).max(1), now, false)
+        })
     }
 
     /// Counts a rejected token.
     pub(super) fn failed(&self, context: &Context) {
         let now = self.services.time.now();
-        self.with(context, |account| lock(&account.failed).push_back(now));
+        self.with(context, |account, _| lock(&account.failed).push_back(now));
     }
 
     /// Returns whether the operation is confirmed for the session (REQ-GATE-08) under each of these policies:
@@ -325,10 +339,11 @@ mod tests {
             sinks: Vec::new(),
             observers: Vec::new(),
         };
+        let per_minute = ConfirmationRates { of_session: 120, without_session: 120 };
         let services = Services::new(Arc::clone(&store) as _, TimeSource::default(), audit);
         let services = Arc::new(services);
         let tokens = TokenStore::new(Arc::clone(&services), TimeDelta::zero());
-        let token_issuer = TokenIssuer::new(Arc::clone(&services), tokens, 120);
+        let token_issuer = TokenIssuer::new(Arc::clone(&services), tokens, per_minute);
         let session = Session::new();
         let scope = CallScope { session: Some(session.clone()), ..CallScope::default() };
         let context = Context::new(scope);

@@ -65,6 +65,10 @@ const LOOSE: &[(&str, &str)] = &[
     ("[gatekeeper]\nconfirmation_ttl_seconds = 200", "gatekeeper.confirmation_ttl_seconds"),
     ("[gatekeeper]\nclock_skew_tolerance_seconds = 300", "gatekeeper.clock_skew_tolerance_seconds"),
     ("[gatekeeper]\nconfirmations_per_minute = 9999", "gatekeeper.confirmations_per_minute"),
+    (
+        "[gatekeeper]\nconfirmations_per_minute_without_session = 9999",
+        "gatekeeper.confirmations_per_minute_without_session",
+    ),
     ("[gatekeeper.trust]\nlevel = 'certified'", "gatekeeper.trust"),
     (
         "[[gatekeeper.policies]]\noperation = 'delete_*'\npermission = 'allow'",
