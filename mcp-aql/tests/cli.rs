@@ -97,6 +97,8 @@ fn http_rejects_invalid_bounds() {
         (&[&http[..], &["--max-inflight", "0"]].concat(), "0 is not in 1..=1000000"),
         (&[&http[..], &["--max-sessions", "5", "--stateless"]].concat(), "cannot be used with"),
         (&[&http[..], &["--max-sessions", "0"]].concat(), "0 is not in 1..=1000000"),
+        (&[&http[..], &["--session-timeout", "0"]].concat(), "0 is not in 1..=2592000"),
+        (&[&http[..], &["--session-timeout", "5", "--stateless"]].concat(), "cannot be used with"),
         (&[&http[..], &["--max-sessions-per-principal", "0"]].concat(), "0 is not in 1..=1000000"),
         (&[&http[..], &["--max-sessions", "-1"]].concat(), "-1 is not in 1..=1000000"),
         (&[&http[..], &["--max-sessions", "1000001"]].concat(), "is not in 1..=1000000"),
@@ -179,17 +181,33 @@ fn the_bounds_of_http_are_those_of_the_command_line() {
              Content-Length: {length}\r\n\r\n{hello}"
         )
     };
-    for _ in 0..2 {
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let status_of = |served: &Served, session: &str| {
+        let head = request(ping.len()).replace(&hello, "");
+        let head = head.replace("Accept", &format!("Mcp-Session-Id: {session}\r\nAccept"));
+        served.exchange(&format!("{head}{ping}")).get(9..12).map(str::to_owned)
+    };
+    let open = |served: &Served| {
         let answer = served.exchange(&request(hello.len()));
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-    }
-    let answer = served.exchange(&request(hello.len()));
-    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
-    assert!(answer.contains("retry-after: 10\r\n"), "{answer}");
+        let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+        id.unwrap().to_owned()
+    };
+    let sessions = [(); 3].map(|()| open(&served));
+    // The third session has evicted the first.
+    let statuses: Vec<_> =
+        sessions.iter().filter_map(|session| status_of(&served, session)).collect();
+    assert_eq!(statuses, ["404", "200", "200"]);
     // Idle connections are closed.
     let answer = served.exchange(&request(hello.len() + 1));
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
     assert_eq!(served.exchange("POST /mcp HTTP/1.1\r\nHost: lo"), "");
+    // A session ends after a second without use. Each request is a use.
+    let served = Served::start(&["--session-timeout", "1"]);
+    let session = open(&served);
+    while status_of(&served, &session).as_deref() != Some("404") {
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+    }
 }
 
 #[test]

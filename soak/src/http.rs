@@ -98,7 +98,7 @@ pub(crate) fn request(address: SocketAddr, method: &str, headers: &str, body: &s
     .into_bytes()
 }
 
-pub(crate) fn initialize(address: SocketAddr) -> Vec<u8> {
+fn initialize(address: SocketAddr) -> Vec<u8> {
     let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": { "name": "soak", "version": "1" },

@@ -276,6 +276,10 @@ impl ToolService for AdapterTools {
         erased(async move { adapter.check_store().await.is_ok() })
     }
 
+    fn has_work_of(&self, session: &Session) -> bool {
+        self.adapter.runs_executions_of(session)
+    }
+
     fn begin(&self) {
         self.adapter.begin_to_serve();
     }

@@ -106,6 +106,11 @@ impl Connection {
         self.mcp_session_id.get_or_init(|| id.into());
     }
 
+    /// The session, if it was opened.
+    pub(super) fn opened(&self) -> Option<&Session> {
+        self.session.get()
+    }
+
     /// Ends the session.
     pub(super) fn end(&self) {
         if let Some(session) = self.session.get() {

@@ -156,6 +156,11 @@ pub trait ToolService: Send + Sync + 'static {
         Box::pin(std::future::ready(true))
     }
 
+    /// Returns whether work of the session runs that its end would stop, besides calls.
+    fn has_work_of(&self, _session: &Session) -> bool {
+        false
+    }
+
     /// Called when the server starts.
     fn begin(&self) {}
 

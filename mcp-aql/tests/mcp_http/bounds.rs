@@ -9,31 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::support::adapter::builder;
-use super::{call, hello, newest, request, start, text};
-
-#[tokio::test]
-async fn the_session_limit_holds() {
-    // REQ-SES-01, REQ-SES-02
-    let server = start(builder(), HttpOptions::new().max_sessions(2)).await;
-    let (one, two) = (server.connect().await, server.connect().await);
-    for _ in 0..2 {
-        let (status, answer) = server.post(&[], hello()).await;
-        assert_eq!(status, 503, "{answer}");
-        assert!(answer.contains("retry-after: 10\r\n"), "{answer}");
-        assert!(answer.contains(r#""id":0,"error":{"code":-32000,"#), "{answer}");
-    }
-    // Existing sessions continue, and calls without a session are served.
-    for client in [&one, &two] {
-        assert_eq!(call(client, "execute_hold").await["data"], 1);
-    }
-    let (headers, body) = newest("list_notes");
-    assert_eq!(server.post(&headers, body).await.0, 200);
-    // The place of an ended session becomes available.
-    one.cancel().await.unwrap();
-    let three = server.connect().await;
-    assert_eq!(call(&three, "execute_hold").await["data"], 1);
-    assert_eq!(server.post(&[], hello()).await.0, 503);
-}
+use super::{hello, request, start, text};
 
 #[tokio::test]
 async fn idle_clients_are_disconnected() {

@@ -21,6 +21,7 @@ mod connections;
 #[cfg(feature = "query")]
 mod cursors;
 mod direct;
+mod eviction;
 mod keep_alive;
 mod probes;
 mod sessions;

@@ -35,7 +35,7 @@ pub struct HttpArgs {
     /// Keep no sessions
     #[arg(long, requires = "http")]
     pub stateless: bool,
-    /// Keep at most this many sessions; further clients get 503
+    /// Keep at most this many sessions; a further one evicts the idle one that is unused for longest
     #[arg(
         long,
         value_name = "N",
@@ -46,7 +46,7 @@ pub struct HttpArgs {
         value_parser = RangedI64ValueParser::<usize>::new().range(1..=1_000_000),
     )]
     pub max_sessions: usize,
-    /// Keep at most this many sessions of one authenticated caller; beyond it the caller gets 429
+    /// Keep at most this many sessions of one authenticated caller; a further one evicts an idle one of the caller
     #[arg(
         long,
         value_name = "N",
@@ -57,6 +57,17 @@ pub struct HttpArgs {
         value_parser = RangedI64ValueParser::<usize>::new().range(1..=1_000_000),
     )]
     pub max_sessions_per_principal: usize,
+    /// End a session that is unused for this long
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        requires = "http",
+        conflicts_with = "stateless",
+        default_value_t = HttpOptions::DEFAULT_SESSION_TIMEOUT_SECONDS,
+        allow_negative_numbers = true,
+        value_parser = RangedI64ValueParser::<u64>::new().range(1..=2_592_000),
+    )]
+    pub session_timeout: u64,
     /// Close a client that sends or reads nothing for this long
     #[arg(
         long,
@@ -137,6 +148,7 @@ impl HttpArgs {
             .sessions(!self.stateless)
             .max_sessions(self.max_sessions)
             .max_sessions_per_principal(self.max_sessions_per_principal)
+            .session_timeout(Duration::from_secs(self.session_timeout))
             .client_timeout(Duration::from_secs(self.client_timeout))
             .max_connections(self.max_connections)
             .max_inflight_bytes(self.max_inflight.saturating_mul(1 << 20))

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::Adapter;
 use crate::execution::EndScope;
 use crate::main_error::{Error, Result};
+use crate::session::Session;
 use crate::store::StoreError;
 
 impl Adapter {
@@ -96,6 +97,12 @@ impl Adapter {
     /// next entry is written.
     pub fn reopen_audit_log(&self) {
         self.inner.pipeline.services.audit.reopen();
+    }
+
+    /// Whether this process runs executions that the end of this session would stop.
+    #[doc(hidden)]
+    pub fn runs_executions_of(&self, session: &Session) -> bool {
+        self.inner.pipeline.executions.are_running_in(session)
     }
 
     /// Ends these executions, and waits until the work of ended sessions is complete.

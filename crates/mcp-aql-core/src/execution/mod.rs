@@ -292,6 +292,11 @@ impl Executions {
         }
     }
 
+    /// Returns whether executions of this session run.
+    pub(crate) fn are_running_in(&self, session: &Session) -> bool {
+        self.core.running.any(|live| live.session.as_ref() == Some(session))
+    }
+
     /// Ends executions and waits until they have ended, or until the grace period is over.
     pub(crate) async fn end(&self, which: EndScope) {
         let core = &self.core;

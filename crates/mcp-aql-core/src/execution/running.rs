@@ -160,6 +160,11 @@ impl RunningExecutions {
         self.inner().running.values().cloned().collect()
     }
 
+    /// Returns whether a matching execution runs.
+    pub(crate) fn any(&self, these: impl Fn(&RunningExecution) -> bool) -> bool {
+        self.inner().running.values().any(|live| these(live))
+    }
+
     /// Returns whether this process runs this attempt.
     pub(crate) fn runs_attempt(&self, id: &str, attempt: u32) -> bool {
         self.inner().running.get(id).is_some_and(|live| live.ownership.attempt == attempt)
@@ -198,7 +203,7 @@ impl RunningExecutions {
             let removed = self.removed.notified();
             tokio::pin!(removed);
             removed.as_mut().enable();
-            if !self.inner().running.values().any(|live| these(live)) {
+            if !self.any(&these) {
                 return;
             }
             removed.await;

@@ -22,10 +22,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::authentication::Challenge;
 use super::direct_reply::{CancelOnDrop, PendingReply, respond};
+use super::open_session::{OpenSession, SessionCall};
 use super::options::ENDPOINT_PATH;
 use super::original_message::OriginalMessage;
 use super::request_origin::add_call;
-use super::sessions::{OpenSession, SessionCall, Sessions};
+use super::sessions::Sessions;
 use crate::batch_budget::BatchBudget;
 use crate::connection::Connection;
 use crate::elicitation;
@@ -191,12 +192,16 @@ impl DirectCalls {
                 let asks = connection.takes_questions()
                     && self.server.service().may_need_confirmation(&arguments);
                 let fits = reads && !asks && meta.protocol_version().is_none();
-                fits.then(|| {
-                    let extensions = take_extensions(extensions);
-                    let scope = CallScope { extensions, ..CallScope::default() };
-                    let call = DecodedCall { tool, arguments, meta, id, room, scope };
-                    self.of(Arc::clone(session), connection, call)
-                })?
+                let cancellation = Cancellation::default();
+                let begin = || {
+                    let id = canonical_id(&id);
+                    SessionCall::begin(Arc::clone(session), &id, cancellation.clone())
+                };
+                let running = fits.then(begin).flatten()?;
+                let extensions = take_extensions(extensions);
+                let scope = CallScope { extensions, ..CallScope::default() };
+                let call = DecodedCall { tool, arguments, meta, id, room, scope };
+                self.of(running, cancellation, connection, call)
             }
         };
         Some(respond(work, challenge))
@@ -220,15 +225,13 @@ impl DirectCalls {
 
     fn of(
         &self,
-        session: Arc<OpenSession>,
+        running: SessionCall,
+        cancellation: Cancellation,
         connection: Arc<Connection>,
         call: DecodedCall<'_>,
     ) -> PendingReply {
         let server = Arc::new(Server::new(Arc::clone(&self.shared), connection));
-        let cancellation = Cancellation::default();
         let cancels = CancelOnDrop(cancellation.clone());
-        let id = canonical_id(&call.id);
-        let running = SessionCall::begin(session, &id, cancellation.clone());
         // Clients of batches do not resume streams, and the events of a batch are in one.
         let kept = call.room.is_none().then(|| running.reply());
         let sessions = Arc::clone(&self.sessions);

@@ -21,8 +21,8 @@ use tokio::time::{Interval, interval};
 
 use super::authentication::Challenge;
 use super::lost_reply::{ABANDONED, NOT_KEPT, lost_reply};
+use super::open_session::SessionReply;
 use super::replay::{RETRY_INTERVAL, ReplyRecord};
-use super::sessions::SessionReply;
 
 /// The time after which a reply is sent as an event stream with keep-alive comments. Proxies may
 /// close a connection without traffic.
@@ -89,11 +89,11 @@ pub(super) fn events(body: Body) -> Response {
 /// The events of a reply that takes long: one with its id, if it can be fetched later, and the reply.
 fn late_reply(mut work: PendingReply) -> KeepAliveEvents {
     let events = match work.kept.take().and_then(|kept| kept.record()) {
-        Some((mut record, id)) => {
+        Some((mut record, events, id)) => {
             let text = |event: ServerSseMessage| {
                 event_text(event.event_id.as_deref(), event.message.as_deref(), event.retry)
             };
-            let events = record.events().map(text).boxed();
+            let events = events.map(text).boxed();
             record.push(ServerSseMessage::retry(RETRY_INTERVAL));
             tokio::spawn(record_reply(work, record, id));
             events

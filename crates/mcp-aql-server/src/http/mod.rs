@@ -17,6 +17,7 @@ mod health;
 mod listener;
 mod long_id;
 mod lost_reply;
+mod open_session;
 mod options;
 mod original_message;
 mod replay;
@@ -24,6 +25,7 @@ mod request_origin;
 mod rmcp_context;
 mod rmcp_server;
 mod session_events;
+mod session_usage;
 mod sessions;
 mod task_answers;
 mod task_routing;
@@ -167,8 +169,9 @@ pub trait ServeHttp {
 impl ServeHttp for Adapter {
     fn router(&self, options: &HttpOptions) -> axum::Router {
         let options = options.clone().configured_or_closed(self);
-        let sessions = Arc::new(Sessions::new(&options));
-        served(AdapterTools::new(self), &options, sessions).0
+        let service = AdapterTools::new(self);
+        let sessions = Arc::new(Sessions::new(&options, Arc::clone(&service) as _));
+        served(service, &options, sessions).0
     }
 
     fn serve_http(
@@ -240,7 +243,7 @@ async fn serve(
     let shutdown = options.shutdown.clone();
     // Dropping this future also ends the sessions.
     let _end = shutdown.clone().drop_guard();
-    let sessions = Arc::new(Sessions::new(&options));
+    let sessions = Arc::new(Sessions::new(&options, Arc::clone(&service)));
     let (router, shared) = served(Arc::clone(&service), &options, Arc::clone(&sessions));
     let router = router.merge(health::routes(Arc::clone(&shared)));
     service.begin();

@@ -87,6 +87,8 @@ impl HttpOptions {
     pub const DEFAULT_MAX_SESSIONS: usize = 1000;
     /// The default of [`max_sessions_per_principal`](Self::max_sessions_per_principal).
     pub const DEFAULT_MAX_SESSIONS_PER_PRINCIPAL: usize = 100;
+    /// The default of [`session_timeout`](Self::session_timeout), in seconds.
+    pub const DEFAULT_SESSION_TIMEOUT_SECONDS: u64 = 30 * 60;
     /// The default of [`client_timeout`](Self::client_timeout), in seconds.
     pub const DEFAULT_CLIENT_TIMEOUT_SECONDS: u64 = 30;
     /// The default of [`max_connections`](Self::max_connections).
@@ -107,7 +109,7 @@ impl HttpOptions {
             allowed_origins: Vec::new(),
             remote: false,
             sessions: true,
-            session_timeout: Duration::from_secs(30 * 60),
+            session_timeout: Duration::from_secs(Self::DEFAULT_SESSION_TIMEOUT_SECONDS),
             max_sessions: Self::DEFAULT_MAX_SESSIONS,
             max_sessions_per_principal: Self::DEFAULT_MAX_SESSIONS_PER_PRINCIPAL,
             client_timeout: Duration::from_secs(Self::DEFAULT_CLIENT_TIMEOUT_SECONDS),
@@ -220,12 +222,14 @@ impl HttpOptions {
         self
     }
 
-    /// Sets the maximum number of sessions. Default: 1,000. Beyond it, a new client gets HTTP's 503
-    /// with `Retry-After` and JSON-RPC's error -32000. Existing sessions are not affected.
+    /// Sets the maximum number of sessions. Default: 1,000. Beyond it, a new session evicts an idle one: first those
+    /// that have served no request since `initialize`, then the others, and among these the one that has been unused
+    /// for longest. Its client gets 404 for its next request, and opens a new session as MCP requires.
     ///
-    /// Sessions of clients that disconnect without closing them count until
-    /// [`session_timeout`](Self::session_timeout). A session takes about 60 KiB, or 100 KiB with
-    /// the replies to ten changes, plus the state that your operations keep in it.
+    /// A session is idle if it has no running call or execution, and its client reads no reply and no stream of
+    /// events. If every session is in use, a new client gets HTTP's 503 with `Retry-After` and JSON-RPC's error
+    /// -32000. A session takes about 60 KiB, or 100 KiB with the replies to ten changes, plus
+    /// the state that your operations keep in it.
     #[must_use]
     pub fn max_sessions(mut self, sessions: usize) -> Self {
         self.max_sessions = sessions;
@@ -233,9 +237,9 @@ impl HttpOptions {
     }
 
     /// Sets the maximum number of sessions of one authenticated caller, so that one cannot use up all of
-    /// [`max_sessions`](Self::max_sessions). Default: 100. Beyond it, the caller gets HTTP's 429 with `Retry-After` and
-    /// JSON-RPC's error -32000. Its existing sessions and those of others are not affected, and callers without a
-    /// principal have no limit of their own.
+    /// [`max_sessions`](Self::max_sessions). Default: 100. Beyond it, a new session evicts an idle one of this caller in
+    /// the same order. If all of them are in use, the caller gets HTTP's 429 with `Retry-After` and JSON-RPC's error
+    /// -32000. The sessions of others are not affected, and callers without a principal have no limit of their own.
     ///
     /// ```
     /// use mcp_aql::HttpOptions;

@@ -1,13 +1,12 @@
 //! Sessions over HTTP, with a limit on their number.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use futures_util::{Stream, StreamExt as _};
 use mcp_aql_core::operation::Cancellation;
 use mcp_aql_core::principal::Principal;
-use mcp_aql_core::sync::lock;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
 };
@@ -22,16 +21,19 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::current_request::{self, SessionProblem, notice};
 use super::long_id;
+use super::open_session::{OpenSession, SessionCall};
 use super::options::HttpOptions;
-use super::replay::{EventId, EventStreams, FinishedReplies, Replay, ReplyRecord, StreamId};
+use super::replay::{EventId, FinishedReplies, Replay, StreamId};
 use super::session_events::{cancelled_request, identify, in_use, new_events, standalone_events};
+use super::session_usage::{by_idleness, counted};
 use super::task_routing;
-use crate::calls::Calls;
 use crate::connection::Connection;
+use crate::service::ToolService;
 
 /// rmcp's sessions, with a limit.
 pub(super) struct Sessions {
     inner: LocalSessionManager,
+    service: Arc<dyn ToolService>,
     most: usize,
     /// The limit of one principal.
     most_of_principal: usize,
@@ -44,82 +46,10 @@ pub(super) struct Sessions {
     finished: Arc<FinishedReplies>,
 }
 
-/// An open session, for the calls that bypass rmcp.
-pub(super) struct OpenSession {
-    id: SessionId,
-    /// The id of the principal that opened the session. Requests of others are refused.
-    principal: Option<Box<str>>,
-    connection: Weak<Connection>,
-    calls: Calls,
-    /// The event streams of its requests.
-    streams: Arc<EventStreams>,
-    /// The time of the last keep-alive message to rmcp.
-    kept_alive_at: Mutex<Instant>,
-}
-
-impl OpenSession {
-    /// The session's connection, unless it has ended.
-    pub(super) fn connection(&self) -> Option<Arc<Connection>> {
-        self.connection.upgrade()
-    }
-}
-
-/// A running request of a session. Dropping it ends the request. rmcp, which routes answers by id,
-/// gets the number instead of the id.
-pub(super) struct SessionCall {
-    session: Arc<OpenSession>,
-    /// The request's id in canonical form.
-    id: Arc<str>,
-    number: i64,
-}
-
-impl SessionCall {
-    pub(super) fn begin(session: Arc<OpenSession>, id: &str, cancellation: Cancellation) -> Self {
-        let id = Arc::from(id);
-        let number = session.calls.begin(&id, cancellation);
-        Self { session, id, number }
-    }
-
-    /// Begins to record the reply.
-    fn record(&self) -> ReplyRecord {
-        self.session.streams.record(self.number, &self.id)
-    }
-
-    /// The place for the reply.
-    pub(super) fn reply(&self) -> SessionReply {
-        let (session, id) = (Arc::clone(&self.session), Arc::clone(&self.id));
-        SessionReply { session, id, number: self.number }
-    }
-
-    pub(super) fn session(&self) -> &OpenSession {
-        &self.session
-    }
-
-    /// Ends the request. Returns whether its answer is still expected.
-    pub(super) fn is_awaited(&self) -> bool {
-        self.session.calls.end(&self.id, self.number)
-    }
-}
-
-impl Drop for SessionCall {
-    fn drop(&mut self) {
-        self.is_awaited();
-    }
-}
-
-/// The place for the reply to a request of a session, so that the client can fetch it later.
-pub(super) struct SessionReply {
-    session: Arc<OpenSession>,
-    id: Arc<str>,
-    number: i64,
-}
-
-impl SessionReply {
-    /// Begins to record the reply. Also returns the id of the request, unless it is a number that rmcp cannot represent.
-    pub(super) fn record(&self) -> Option<(ReplyRecord, RequestId)> {
-        let id = serde_json::from_str(&self.id).ok()?;
-        Some((self.session.streams.record(self.number, &self.id), id))
-    }
+/// The error of a request whose session has ended since the request was accepted.
+fn ended(id: &SessionId) -> SessionError {
+    notice(SessionProblem { unknown_session: true, ..SessionProblem::default() });
+    SessionError::Other(LocalSessionManagerError::SessionNotFound(Arc::clone(id)))
 }
 
 /// The reason why a session could not be opened.
@@ -138,14 +68,17 @@ pub(super) enum SessionError {
 }
 
 impl Sessions {
-    pub(super) fn new(options: &HttpOptions) -> Self {
+    pub(super) fn new(options: &HttpOptions, service: Arc<dyn ToolService>) -> Self {
         let mut inner = LocalSessionManager::default();
         let keep_alive_interval = options.session_timeout / 8;
         // The last keep-alive may be one interval old, and must not shorten a session's lifetime.
         inner.session_config.keep_alive =
             Some(options.session_timeout.saturating_add(keep_alive_interval));
+        // Replies are kept in `finished`, which has a bound. rmcp would keep a second copy of them, with their channels.
+        inner.session_config.completed_cache_ttl = Duration::ZERO;
         Self {
             inner,
+            service,
             most: options.max_sessions,
             most_of_principal: options.max_sessions_per_principal,
             opening: tokio::sync::Mutex::default(),
@@ -168,6 +101,34 @@ impl Sessions {
 
     fn connection(&self, id: &str) -> Option<Arc<Connection>> {
         self.get(id)?.connection()
+    }
+
+    /// Ends the idle session that has been unused for longest, of this principal if one is given. Returns whether there
+    /// was one.
+    async fn evict(&self, principal: Option<&str>) -> bool {
+        let considered: Vec<_> = {
+            let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+            let of_principal = |it: &&Arc<OpenSession>| {
+                principal.is_none() || it.principal.as_deref() == principal
+            };
+            open.values().filter(of_principal).map(Arc::clone).collect()
+        };
+        let idle = by_idleness(considered, |session| &session.usage);
+        let evicted = idle.into_iter().find(|(rank, session)| {
+            let connection = session.connection();
+            let opened = connection.as_deref().and_then(Connection::opened);
+            !opened.is_some_and(|opened| self.service.has_work_of(opened))
+                && session.usage.evict(rank)
+        });
+        let Some((_, session)) = evicted else { return false };
+        tracing::info!(
+            mcp_session = &*session.id,
+            "an idle session makes room for another one, because the limit on sessions is reached"
+        );
+        if let Err(error) = self.close_session(&session.id).await {
+            tracing::debug!(%error, "the session has ended");
+        }
+        true
     }
 
     /// Whether this is the id of a session that another principal has opened.
@@ -225,12 +186,8 @@ impl Sessions {
     /// Sends rmcp a message without effect, since it measures inactivity by the last message that
     /// it received.
     async fn keep(&self, session: &OpenSession) {
-        {
-            let mut kept_alive_at = lock(&session.kept_alive_at);
-            if kept_alive_at.elapsed() < self.keep_alive_interval {
-                return;
-            }
-            *kept_alive_at = Instant::now();
+        if !session.needs_keep_alive(self.keep_alive_interval) {
+            return;
         }
         let sent = self.inner.accept_message(&session.id, in_use());
         if let Err(error) = sent.await {
@@ -245,29 +202,27 @@ impl SessionManager for Sessions {
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
         let _one = self.opening.lock().await;
-        if self.inner.sessions.read().await.len() >= self.most {
-            notice(SessionProblem { no_session: true, ..SessionProblem::default() });
-            return Err(SessionError::Full(self.most));
-        }
         let (connection, principal) = current_request::opener();
-        if let Some(principal) = &principal
-            && self.count_of(principal) >= self.most_of_principal
-        {
-            notice(SessionProblem { no_own_session: true, ..SessionProblem::default() });
-            return Err(SessionError::FullForPrincipal(self.most_of_principal));
+        if let Some(principal) = &principal {
+            while self.count_of(principal) >= self.most_of_principal {
+                if !self.evict(Some(principal)).await {
+                    notice(SessionProblem { no_own_session: true, ..SessionProblem::default() });
+                    return Err(SessionError::FullForPrincipal(self.most_of_principal));
+                }
+            }
+        }
+        while self.inner.sessions.read().await.len() >= self.most {
+            if !self.evict(None).await {
+                notice(SessionProblem { no_session: true, ..SessionProblem::default() });
+                return Err(SessionError::Full(self.most));
+            }
         }
         let (id, transport) = self.inner.create_session().await?;
         if let Some(connection) = connection.upgrade() {
             connection.set_mcp_session_id(&id);
         }
-        let open = OpenSession {
-            id: Arc::clone(&id),
-            principal,
-            connection,
-            calls: Calls::default(),
-            streams: EventStreams::new(Arc::clone(&id), Arc::clone(&self.finished)),
-            kept_alive_at: Mutex::new(Instant::now()),
-        };
+        let finished = Arc::clone(&self.finished);
+        let open = OpenSession::new(Arc::clone(&id), principal, connection, finished);
         let mut sessions = self.open.write().unwrap_or_else(PoisonError::into_inner);
         sessions.insert(Arc::clone(&id), Arc::new(open));
         drop(sessions);
@@ -279,8 +234,11 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, SessionError> {
-        let answer = self.inner.initialize_session(id, message).await?;
-        Ok(task_routing::declare(answer, self.connection(id).as_deref()))
+        let answer = self.inner.initialize_session(id, message).await;
+        if let Some(open) = self.get(id) {
+            open.end_opening();
+        }
+        Ok(task_routing::declare(answer?, self.connection(id).as_deref()))
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, SessionError> {
@@ -305,21 +263,25 @@ impl SessionManager for Sessions {
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        let request = match (self.get(id), &mut message) {
-            (Some(open), JsonRpcMessage::Request(request)) => {
+        let open = self.get(id).ok_or_else(|| ended(id))?;
+        // The use of the client that reads the reply. The request itself has another one, which ends with its reply.
+        let read = open.usage.begin().ok_or_else(|| ended(id))?;
+        let request = match &mut message {
+            JsonRpcMessage::Request(request) => {
                 task_routing::route(&mut request.request, open.connection().as_deref());
                 let written = long_id::written(&request.id);
                 let running = SessionCall::begin(open, &written, Cancellation::default());
+                let running = running.ok_or_else(|| ended(id))?;
                 let id = std::mem::replace(&mut request.id, RequestId::Number(running.number));
                 Some((running, id))
             }
+            // rmcp opens streams for requests only.
             _ => None,
         };
         let in_use = self.keep_until_dropped(id).await;
         let events = self.inner.create_stream(id, message).await?;
         let Some((running, id)) = request else {
-            // The session has just ended, and nothing is kept.
-            return Ok(events.left_stream());
+            return Ok(counted(events, read).left_stream());
         };
         let record = running.record();
         let sent = record.events();
@@ -330,7 +292,7 @@ impl SessionManager for Sessions {
             event
         });
         tokio::spawn(record.run(events.boxed(), id, move || running.is_awaited()));
-        Ok(sent.right_stream())
+        Ok(counted(sent, read).right_stream())
     }
 
     async fn accept_message(
@@ -356,8 +318,9 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
+        let read = self.get(id).and_then(|open| open.usage.begin()).ok_or_else(|| ended(id))?;
         let events = self.inner.create_standalone_stream(id).await?;
-        Ok(new_events(StreamId::standalone(id), events))
+        Ok(counted(new_events(StreamId::standalone(id), events), read))
     }
 
     async fn resume(
@@ -365,6 +328,8 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
+        let open = self.get(id).ok_or_else(|| ended(id))?;
+        let read = open.usage.begin().ok_or_else(|| ended(id))?;
         let last = EventId::parse(&last_event_id).filter(|last| last.stream.is_of(id));
         let unknown = || {
             notice(SessionProblem { unknown_event: true, ..SessionProblem::default() });
@@ -373,10 +338,10 @@ impl SessionManager for Sessions {
         let last = last.ok_or_else(unknown)?;
         if let (None, Some(next)) = (last.stream.call, last.next) {
             let events = self.inner.resume(id, next.to_string()).await.map_err(|_| unknown())?;
-            return Ok(standalone_events(last.stream, events).left_stream());
+            return Ok(counted(standalone_events(last.stream, events), read).left_stream());
         }
-        match self.get(id).map_or(Replay::NotKept, |open| open.streams.replay(&last)) {
-            Replay::Events(events) => Ok(events.right_stream()),
+        match open.streams.replay(&last) {
+            Replay::Events(events) => Ok(counted(events, read).right_stream()),
             Replay::NotKept => Err(unknown()),
             Replay::Complete => {
                 notice(SessionProblem { nothing_left: true, ..SessionProblem::default() });

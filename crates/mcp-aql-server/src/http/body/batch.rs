@@ -15,7 +15,7 @@ use super::super::direct_reply::events;
 use super::super::original_message::OriginalMessage;
 use super::refusal::json;
 use super::rmcp_request::forward_to_rmcp;
-use super::{BodyGuard, is_modern};
+use super::{BodyGuard, is_modern, session_not_found};
 use crate::batch_budget::BatchBudget;
 use crate::wire::{LONG_BATCH, MAX_BATCH_MESSAGES, fail_with};
 
@@ -78,8 +78,9 @@ impl BodyGuard {
             return answer.await;
         }
         let sent = || Bytes::copy_from_slice(message.as_bytes());
-        let (response, _) = forward_to_rmcp(request, &self.rmcp, sent).await;
+        let (response, noticed) = forward_to_rmcp(request, &self.rmcp, sent).await;
         match response.status() {
+            StatusCode::INTERNAL_SERVER_ERROR if noticed.unknown_session => session_not_found(),
             StatusCode::UNSUPPORTED_MEDIA_TYPE => {
                 let caller = head.extensions.get::<Principal>();
                 self.refuse(message.as_bytes(), (is_modern(&head.headers), caller))

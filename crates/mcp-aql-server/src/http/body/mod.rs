@@ -135,9 +135,8 @@ impl BodyGuard {
         }
         resolve_wildcards(request.headers_mut());
         match *request.method() {
-            Method::DELETE => self.end_session(request).await,
             _ if resumes_stream(&request) => self.resume_stream(request).await,
-            _ => self.rmcp.run(request).await,
+            _ => self.use_session(request).await,
         }
     }
 
@@ -227,15 +226,17 @@ impl BodyGuard {
             StatusCode::INTERNAL_SERVER_ERROR if noticed.no_own_session => {
                 refuse_own_session(&seen)
             }
+            StatusCode::INTERNAL_SERVER_ERROR if noticed.unknown_session => session_not_found(),
             StatusCode::INTERNAL_SERVER_ERROR => refuse_unfinished(&seen).unwrap_or(response),
             _ => self.refuse(&seen.read(), sender),
         }
     }
 
-    /// Ends a session.
-    async fn end_session(&self, request: Request) -> Response {
+    /// Ends a session, or opens its stream of events.
+    async fn use_session(&self, request: Request) -> Response {
         let (response, noticed) = observe_session(None, self.rmcp.run(request)).await;
-        let unknown = noticed.unknown_session && response.status() == StatusCode::ACCEPTED;
+        let unnoticed = [StatusCode::ACCEPTED, StatusCode::INTERNAL_SERVER_ERROR];
+        let unknown = noticed.unknown_session && unnoticed.contains(&response.status());
         if unknown { session_not_found() } else { response }
     }
 }

@@ -35,7 +35,7 @@ impl BodyGuard {
         let is_of_request = last.as_ref().is_some_and(|last| last.stream.call.is_some());
         let open = is_of_request.then(|| self.server().drain().hold());
         let (response, noticed) = observe_session(None, self.rmcp.run(request)).await;
-        let has_ended = response.status() == StatusCode::NOT_FOUND;
+        let has_ended = response.status() == StatusCode::NOT_FOUND || noticed.unknown_session;
         if !has_ended && !noticed.unknown_event && !noticed.nothing_left {
             let response = with_original_ids(response);
             return match open {

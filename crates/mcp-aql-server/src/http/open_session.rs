@@ -1,0 +1,146 @@
+//! An open session, and its running requests.
+
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+
+use futures_util::Stream;
+use mcp_aql_core::operation::Cancellation;
+use mcp_aql_core::sync::lock;
+use rmcp::model::RequestId;
+use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
+
+use super::replay::{EventStreams, FinishedReplies, ReplyRecord};
+use super::session_usage::{InUse, SessionUsage, counted};
+use crate::calls::Calls;
+use crate::connection::Connection;
+
+/// An open session, for the calls that bypass rmcp.
+pub(super) struct OpenSession {
+    pub(super) id: SessionId,
+    /// The id of the principal that opened the session. Requests of others are refused.
+    pub(super) principal: Option<Box<str>>,
+    connection: Weak<Connection>,
+    pub(super) calls: Calls,
+    /// Whether the session is in use.
+    pub(super) usage: Arc<SessionUsage>,
+    /// The use that ends when the session is initialized.
+    opening: Mutex<Option<InUse>>,
+    /// The event streams of its requests.
+    pub(super) streams: Arc<EventStreams>,
+    /// The time of the last keep-alive message to rmcp.
+    kept_alive_at: Mutex<Instant>,
+}
+
+impl OpenSession {
+    /// A session that is being opened, which is a use of it.
+    pub(super) fn new(
+        id: SessionId,
+        principal: Option<Box<str>>,
+        connection: Weak<Connection>,
+        finished: Arc<FinishedReplies>,
+    ) -> Self {
+        let (usage, opening) = SessionUsage::opening();
+        Self {
+            principal,
+            connection,
+            calls: Calls::default(),
+            usage,
+            opening: Mutex::new(Some(opening)),
+            streams: EventStreams::new(Arc::clone(&id), finished),
+            kept_alive_at: Mutex::new(Instant::now()),
+            id,
+        }
+    }
+
+    /// Ends the use by which the session is opened.
+    pub(super) fn end_opening(&self) {
+        drop(lock(&self.opening).take());
+    }
+
+    /// Whether rmcp must be notified that the session is in use, which is so once in this interval.
+    pub(super) fn needs_keep_alive(&self, interval: Duration) -> bool {
+        let mut kept_alive_at = lock(&self.kept_alive_at);
+        let is_due = kept_alive_at.elapsed() >= interval;
+        if is_due {
+            *kept_alive_at = Instant::now();
+        }
+        is_due
+    }
+
+    /// The session's connection, unless it has ended.
+    pub(super) fn connection(&self) -> Option<Arc<Connection>> {
+        self.connection.upgrade()
+    }
+}
+
+/// A running request of a session. Dropping it ends the request. rmcp, which routes answers by id,
+/// gets the number instead of the id.
+pub(super) struct SessionCall {
+    session: Arc<OpenSession>,
+    /// The request's id in canonical form.
+    id: Arc<str>,
+    pub(super) number: i64,
+    _in_use: InUse,
+}
+
+impl SessionCall {
+    /// Begins a request, unless the session was evicted.
+    pub(super) fn begin(
+        session: Arc<OpenSession>,
+        id: &str,
+        cancellation: Cancellation,
+    ) -> Option<Self> {
+        let in_use = session.usage.begin()?;
+        let id = Arc::from(id);
+        let number = session.calls.begin(&id, cancellation);
+        Some(Self { session, id, number, _in_use: in_use })
+    }
+
+    /// Begins to record the reply.
+    pub(super) fn record(&self) -> ReplyRecord {
+        self.session.streams.record(self.number, &self.id)
+    }
+
+    /// The place for the reply.
+    pub(super) fn reply(&self) -> SessionReply {
+        let (session, id) = (Arc::clone(&self.session), Arc::clone(&self.id));
+        SessionReply { session, id, number: self.number }
+    }
+
+    pub(super) fn session(&self) -> &OpenSession {
+        &self.session
+    }
+
+    /// Ends the request. Returns whether its answer is still expected.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.session.calls.end(&self.id, self.number)
+    }
+}
+
+impl Drop for SessionCall {
+    fn drop(&mut self) {
+        self.is_awaited();
+    }
+}
+
+/// The place for the reply to a request of a session, so that the client can fetch it later.
+pub(super) struct SessionReply {
+    session: Arc<OpenSession>,
+    id: Arc<str>,
+    number: i64,
+}
+
+impl SessionReply {
+    /// Begins to record the reply. Also returns its events, and the id of the request, unless it is a number that rmcp
+    /// cannot represent. The client uses the session while it reads the events.
+    pub(super) fn record(
+        &self,
+    ) -> Option<(ReplyRecord, impl Stream<Item = ServerSseMessage> + Send + Sync + use<>, RequestId)>
+    {
+        let id = serde_json::from_str(&self.id).ok()?;
+        let read = self.session.usage.begin()?;
+        let record = self.session.streams.record(self.number, &self.id);
+        let events = counted(record.events(), read);
+        Some((record, events, id))
+    }
+}

@@ -1,0 +1,144 @@
+//! Whether a session is in use, and since when it is not. An idle session can make room for a new one.
+
+use std::sync::{Arc, Mutex};
+
+use futures_util::{Stream, StreamExt as _};
+use mcp_aql_core::sync::lock;
+use tokio::time::Instant;
+
+/// The uses of one session: running requests, and replies and streams that its client reads.
+pub(super) struct SessionUsage(Mutex<Usage>);
+
+struct Usage {
+    current: usize,
+    /// Whether the session has served a request after `initialize`.
+    has_served: bool,
+    /// The end of the last use, or the time at which the session was opened.
+    used_at: Instant,
+    /// Set when the session made room for another one. It can no longer be used.
+    is_evicted: bool,
+}
+
+impl Usage {
+    fn eviction_rank(&self) -> Option<EvictionRank> {
+        let idle = self.current == 0 && !self.is_evicted;
+        idle.then_some(EvictionRank { has_served: self.has_served, used_at: self.used_at })
+    }
+}
+
+/// The priority of an idle session to be evicted. The least one is evicted first: sessions that were never used before
+/// those that were, and within both the one that has been unused for longest. A client that only opens sessions
+/// therefore evicts its own ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct EvictionRank {
+    has_served: bool,
+    used_at: Instant,
+}
+
+/// A use of a session. It ends when this value is dropped.
+pub(super) struct InUse(Arc<SessionUsage>);
+
+impl SessionUsage {
+    /// Returns the usage of a session that is being opened, with the use that lasts until it is open.
+    pub(super) fn opening() -> (Arc<Self>, InUse) {
+        let usage =
+            Usage { current: 1, has_served: false, used_at: Instant::now(), is_evicted: false };
+        let usage = Arc::new(Self(Mutex::new(usage)));
+        (Arc::clone(&usage), InUse(usage))
+    }
+
+    /// Begins a use by a request or a stream, unless the session was evicted.
+    pub(super) fn begin(self: &Arc<Self>) -> Option<InUse> {
+        let mut usage = lock(&self.0);
+        if usage.is_evicted {
+            return None;
+        }
+        usage.current += 1;
+        usage.has_served = true;
+        Some(InUse(Arc::clone(self)))
+    }
+
+    /// Returns the priority of the session to be evicted, if it is idle.
+    pub(super) fn eviction_rank(&self) -> Option<EvictionRank> {
+        lock(&self.0).eviction_rank()
+    }
+
+    /// Evicts the session if it was not used since it got this priority. Returns whether it was evicted.
+    pub(super) fn evict(&self, rank: &EvictionRank) -> bool {
+        // A call since then may have started work that runs on.
+        let mut usage = lock(&self.0);
+        let is_unused = usage.eviction_rank().as_ref() == Some(rank);
+        usage.is_evicted |= is_unused;
+        is_unused
+    }
+}
+
+/// Returns the idle ones of these sessions, the first to be evicted first.
+pub(super) fn by_idleness<S>(
+    sessions: Vec<S>,
+    usage: impl Fn(&S) -> &SessionUsage,
+) -> Vec<(EvictionRank, S)> {
+    let ranked = |session: S| Some((usage(&session).eviction_rank()?, session));
+    let mut idle: Vec<_> = sessions.into_iter().filter_map(ranked).collect();
+    idle.sort_by_key(|(rank, _)| *rank);
+    idle
+}
+
+/// Counts a stream as a use of its session for as long as the client reads it.
+pub(super) fn counted<T>(
+    events: impl Stream<Item = T> + Send + Sync + 'static,
+    in_use: InUse,
+) -> impl Stream<Item = T> + Send + Sync + 'static {
+    events.inspect(move |_| {
+        let _ = &in_use;
+    })
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        let mut usage = lock(&self.0.0);
+        usage.current = usage.current.saturating_sub(1);
+        usage.used_at = Instant::now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_session_unused_for_longest_is_evicted_first() {
+        let mut opening = Vec::new();
+        for _ in 0..4 {
+            opening.push(SessionUsage::opening());
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        let usages: Vec<_> = opening.iter().map(|(usage, _)| Arc::clone(usage)).collect();
+        let order = || {
+            let idle = by_idleness((0..4).collect(), |it| &usages[*it]);
+            idle.into_iter().map(|(_, it)| it).collect::<Vec<_>>()
+        };
+        let rank = |it: usize| usages[it].eviction_rank();
+        assert!(order().is_empty(), "a session that is being opened is in use");
+        for (_, use_of) in opening {
+            drop(use_of);
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        assert_eq!(order(), [0, 1, 2, 3]);
+        drop(usages[1].begin());
+        tokio::time::advance(Duration::from_secs(1)).await;
+        drop(usages[0].begin());
+        assert_eq!(order(), [2, 3, 1, 0], "sessions that were never used come first");
+        let before = rank(2).unwrap();
+        let running = usages[2].begin();
+        assert_eq!(order(), [3, 1, 0]);
+        assert!(!usages[2].evict(&before), "a session in use was evicted");
+        drop(running);
+        assert!(!usages[2].evict(&before), "a session was evicted that was used meanwhile");
+        let after = rank(2).unwrap();
+        assert!(usages[2].evict(&after) && !usages[2].evict(&after));
+        assert!(usages[2].begin().is_none() && order() == [3, 1, 0]);
+    }
+}
