@@ -24,7 +24,7 @@ use store::TaskStore;
 
 /// A persistent task board, for models and people.
 #[derive(Debug, Parser)]
-#[command(name = "tasks", version)]
+#[command(name = "tasks", version, long_version = mcp_aql::cli::long_version(env!("CARGO_PKG_VERSION")))]
 struct Arguments {
     /// File that contains the tasks; created if it does not exist
     #[arg(long, value_name = "PATH", default_value = "tasks.db", global = true)]

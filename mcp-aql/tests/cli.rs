@@ -72,7 +72,7 @@ fn usage_errors_exit_with_two_and_suggest_a_correction() {
         (&["call", "create_note", r#"{"title":1e999}"#], "'title' must not be beyond 1.8e308"),
         (&["call", "create_note", r#"{"title":"\ud800"}"#], "byte 10 starts no UTF-8 character"),
         (&["introspect", "everything"], "operations, types"),
-        (&["config", "emacs"], "claude, cursor, vscode"),
+        (&["config", "emacs"], "unrecognized subcommand 'emacs'"),
         (&["docs", "--format", "pdf"], "markdown, html"),
         (&["docs", "--json"], "use `introspect`"),
         (&["docs", "--out", "Cargo.toml"], "name a directory"),
@@ -308,10 +308,24 @@ fn help_version_and_completions_are_for_the_shell() {
     {
         assert!(stdout(&help).contains(fragment), "{fragment}: {}", stdout(&help));
     }
-    assert_eq!(stdout(&run(&["--version"], "")), "notes 1.2.3\n");
+    assert_eq!(stdout(&run(&["-V"], "")), "notes 1.2.3\n");
+    let version = stdout(&run(&["--version"], ""));
+    let runtime = concat!("notes 1.2.3\nmcp-aql ", env!("CARGO_PKG_VERSION"));
+    assert!(version.starts_with(runtime), "{version}");
+    for command in ["serve", "call", "introspect", "docs", "config", "completions"] {
+        let help = stdout(&run(&[command, "--help"], ""));
+        assert!(help.contains("Usage: "), "{command}: {help}");
+    }
+    for command in ["check", "show", "claude", "cursor", "vscode"] {
+        let help = stdout(&run(&["config", command, "--help"], ""));
+        assert!(help.contains(&format!("config {command} [OPTIONS]")), "{command}: {help}");
+    }
     for shell in ["bash", "zsh", "fish"] {
         let text = stdout(&run(&["completions", shell], ""));
-        assert!(text.contains("introspect") && text.contains("docs"), "{shell}");
+        assert!(
+            text.contains("introspect") && text.contains("docs") && text.contains("vscode"),
+            "{shell}"
+        );
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mcp_aql_protocol::{SemanticCategory, is_scope};
 use serde::Deserialize;
 
+use crate::config_entry::Setting;
 use crate::operation::OperationSpec;
 use crate::tightening::Tightening;
 
@@ -96,6 +97,17 @@ impl Access {
         ] {
             tightening.replace(key, place, value, |new, _| *new);
         }
+    }
+
+    /// Lists the settings for the operator.
+    pub(crate) fn listed(&self) -> Vec<Setting> {
+        let none = serde_json::Value::Null;
+        vec![
+            Setting::new("access.scope_prefix", self.prefix.clone(), none.clone()),
+            Setting::new("access.administrator_scope", self.administrator.clone(), none),
+            Setting::new("access.category_scopes", self.category_scopes, true),
+            Setting::new("access.require_principal", self.requires_principal, false),
+        ]
     }
 
     /// The rules for an adapter of this name.

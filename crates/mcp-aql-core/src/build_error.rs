@@ -11,6 +11,12 @@ pub struct BuildError {
 }
 
 impl BuildError {
+    /// The error of one problem that is found after the adapter is built.
+    #[doc(hidden)]
+    pub fn of(problem: impl Into<String>) -> Self {
+        Self { problems: vec![problem.into()] }
+    }
+
     /// The problems, one sentence each.
     pub fn problems(&self) -> &[String] {
         &self.problems

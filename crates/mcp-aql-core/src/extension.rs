@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::approvals::Approvals;
 use crate::audit::AuditSink;
+use crate::config_entry::Setting;
 use crate::further_query::FurtherQueries;
 use crate::future::BoxFuture;
 use crate::gatekeeper::{CallTokens, Gate};
@@ -50,6 +51,16 @@ pub trait Extension: Any + fmt::Debug + Send + Sync {
         _notices: &mut Vec<String>,
         _problems: &mut Vec<String>,
     ) {
+    }
+
+    /// Lists the settings that a file can set, for the operator.
+    fn listed(&self) -> Vec<Setting> {
+        Vec::new()
+    }
+
+    /// The variables that [`apply_environment`](Self::apply_environment) reads, with the keys that they set.
+    fn variables(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
     }
 
     /// The store that an adapter of this name uses if none is set; `None` if a store in memory suffices.

@@ -29,6 +29,7 @@ pub mod call_tracer;
 mod catalog;
 pub mod clock;
 mod concurrency;
+pub mod config_entry;
 pub mod constraint;
 pub mod elicitation;
 pub mod encoding;

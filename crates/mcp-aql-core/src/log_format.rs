@@ -28,7 +28,15 @@ pub enum LogFormat {
 
 impl LogFormat {
     /// The names of the formats, as in the configuration file.
-    pub const NAMES: [&str; 2] = ["text", "json"];
+    pub const NAMES: [&str; 2] = [Self::Text.as_str(), Self::Json.as_str()];
+
+    /// The name of the format, as in the configuration file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        }
+    }
 }
 
 impl FromStr for LogFormat {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::audit::AuditSink;
+use mcp_aql_core::config_entry::Setting;
 use mcp_aql_core::extension::{
     Extension, ExtensionOperation, ExtensionParts, PreparedExtension, RegisteredAdapter, Service,
     StartedExtension,
@@ -115,6 +116,15 @@ impl Extension for SafetyLoop {
                 "the environment variable `{name}` switches the safety loop from `{before}` to `{mode}`"
             ));
         }
+    }
+
+    fn listed(&self) -> Vec<Setting> {
+        Self::listed(self)
+    }
+
+    fn variables(&self) -> &'static [(&'static str, &'static str)] {
+        // The last one takes precedence.
+        &[("MCP_AQL_SAFETY_LOOP", "safety_loop.mode"), ("MCPAQL_SAFETY_LOOP", "safety_loop.mode")]
     }
 
     /// The blocks of an enabled safety loop must outlive the process.

@@ -51,6 +51,24 @@ impl Shutdown {
         Self { at_once: erased(at_once), ..self }
     }
 
+    /// Calls a function when the server serves its clients, and another one when it begins to stop.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn reporting(
+        self,
+        serving: impl FnOnce() + Send + 'static,
+        stopping: impl FnOnce() + Send + 'static,
+    ) -> Self {
+        let begins = self.begins;
+        let begins = async {
+            // Polled for the first time when the store was checked and clients are accepted.
+            serving();
+            begins.await;
+            stopping();
+        };
+        Self { begins: erased(begins), ..self }
+    }
+
     /// A server that does not stop by itself.
     pub(super) fn never() -> Self {
         Self::when(pending())

@@ -47,7 +47,7 @@ mod wire;
 
 pub use drain::Shutdown;
 #[cfg(feature = "http")]
-pub use http::{HttpOptions, ServeHttp, serve_connections, serve_tools_listener};
+pub use http::{HttpOptions, ServeHttp, bind, serve_connections, serve_tools_listener};
 pub use rpc_error::RpcError;
 pub use service::{
     ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints, ToolService, ToolWork,

@@ -13,14 +13,13 @@ use mcp_aql_core::main_error::Result;
 use super::safety::mode_variables;
 
 /// Clients whose configuration format is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-#[non_exhaustive]
-pub enum ConfigFormat {
-    /// Claude Desktop and Claude Code
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ConfigFormat {
+    /// Claude Desktop and Claude Code.
     Claude,
-    /// Cursor
+    /// Cursor.
     Cursor,
-    /// Visual Studio Code
+    /// Visual Studio Code.
     Vscode,
 }
 

@@ -17,17 +17,14 @@ use super::telemetry::{BoxedLayer, trace_layer};
 /// rejects.
 const DEFAULT_FILTER: &str = "warn,rmcp=error";
 
-/// The variable that sets the format.
-const FORMAT_VARIABLE: &str = "MCP_AQL_LOG_FORMAT";
-
 /// Writes logs to standard error. Standard output is reserved for MCP or for the result. If the calls of the adapter are
 /// traced, the author's spans become part of the traces, at every level of the log.
 ///
-/// The option `--log-format`, or else the variable `MCP_AQL_LOG_FORMAT`, or else the adapter's settings select the format.
+/// The option `--log-format`, or else the adapter's settings select the format.
 /// `MCP_AQL_LOG`, or else `RUST_LOG`, sets the level, but [`QUOTING_TARGETS`] never log below
 /// warnings. A subscriber that the author has set is kept, without that limit.
 pub(super) fn to_stderr(adapter: &Adapter, option: Option<LogFormat>) {
-    let format = option.or_else(format_of_environment).unwrap_or(adapter.settings().log_format);
+    let format = option.unwrap_or(adapter.settings().log_format);
     let (filter, quoting) = (filter(format), quoting());
     let lines = lines(format);
     let registry = tracing_subscriber::registry();
@@ -44,13 +41,6 @@ pub(super) fn to_stderr(adapter: &Adapter, option: Option<LogFormat>) {
 /// The parser of the option `--log-format`.
 pub(super) fn format_parser() -> impl TypedValueParser<Value = LogFormat> {
     PossibleValuesParser::new(LogFormat::NAMES).try_map(|name| name.parse::<LogFormat>())
-}
-
-/// The format that the environment asks for.
-fn format_of_environment() -> Option<LogFormat> {
-    let name = std::env::var(FORMAT_VARIABLE).ok().filter(|name| !name.is_empty())?;
-    let format = name.parse::<LogFormat>();
-    format.map_err(|advice| problem(&format!("{FORMAT_VARIABLE} is not understood: {advice}"))).ok()
 }
 
 /// Formats the lines.

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_metrics::Metrics;
-use tokio::net::TcpListener;
+use mcp_aql_server::bind;
 
 use super::Exit;
 
@@ -29,14 +29,9 @@ impl MetricsArgs {
         adapter: &Adapter,
         serving: impl Future<Output = Result<Exit>>,
     ) -> Result<Exit> {
+        self.check()?;
         let Some(address) = self.metrics else { return serving.await };
-        if !address.ip().is_loopback() && !self.allow_remote_metrics {
-            return Err(Error::Usage(format!(
-                "`--metrics {address}` can be reached from other machines, and the page is not authenticated: allow \
-                 that with `--allow-remote-metrics`"
-            )));
-        }
-        let listener = TcpListener::bind(address).await?;
+        let listener = bind(address).await?;
         let address = listener.local_addr()?;
         let metrics = Metrics::of(adapter)?;
         let _ = writeln!(std::io::stderr(), "Metrics on http://{address}/metrics");
@@ -44,5 +39,17 @@ impl MetricsArgs {
             exit = serving => exit,
             Err(error) = metrics.serve(listener, std::future::pending()) => Err(error),
         }
+    }
+
+    /// Checks that other machines reach the address only if that is allowed.
+    pub(super) fn check(&self) -> Result {
+        let Some(address) = self.metrics else { return Ok(()) };
+        if !address.ip().is_loopback() && !self.allow_remote_metrics {
+            return Err(Error::Usage(format!(
+                "`--metrics {address}` can be reached from other machines, and the page is not authenticated: allow \
+                 that with `--allow-remote-metrics`"
+            )));
+        }
+        Ok(())
     }
 }

@@ -31,6 +31,7 @@
 mod answer;
 mod call;
 mod client_config;
+mod config;
 mod docs;
 #[cfg_attr(not(unix), path = "without_hangup.rs")]
 mod hangup;
@@ -47,14 +48,15 @@ mod render;
 mod request;
 #[cfg_attr(not(feature = "safety"), path = "without_safety.rs")]
 mod safety;
+mod serve;
 #[cfg_attr(not(feature = "opentelemetry"), path = "without_telemetry.rs")]
 mod telemetry;
+mod version;
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::future::{BoxFuture, erased};
@@ -63,16 +65,17 @@ use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_server::ServeStdio as _;
 
 pub use clap;
-use clap::builder::RangedI64ValueParser;
 use clap::{Args as _, CommandFactory, FromArgMatches as _};
 use clap_complete::Shell;
 
-pub use client_config::ConfigFormat;
+pub use config::ConfigCommand;
 pub use docs::DocsFormat;
 pub use http::HttpArgs;
 pub use metrics::MetricsArgs;
 use program::{completions, print_start_hint};
 use render::Output;
+pub use serve::ServeArgs;
+pub use version::long_version;
 
 /// The options of every adapter's command line.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -130,22 +133,7 @@ impl Options {
 #[non_exhaustive]
 pub enum Command {
     /// Serve MCP: on standard input and output, or over HTTP
-    Serve {
-        /// Wait at most this long at the end for running calls; the configuration sets the default
-        #[arg(
-            long,
-            value_name = "SECONDS",
-            allow_negative_numbers = true,
-            value_parser = RangedI64ValueParser::<u64>::new().range(0..=3_600),
-        )]
-        drain_timeout: Option<u64>,
-        /// Flags that go with `--http`
-        #[command(flatten)]
-        http: HttpArgs,
-        /// Flags that go with `--metrics`
-        #[command(flatten)]
-        metrics: MetricsArgs,
-    },
+    Serve(ServeArgs),
     /// Run one operation and print its result
     Call {
         /// The operation
@@ -178,10 +166,11 @@ pub enum Command {
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
-    /// Print what a client needs to know to start this adapter
+    /// Check or show the configuration, or print what a client needs to start this adapter
     Config {
-        /// The client
-        client: ConfigFormat,
+        /// What to do
+        #[command(subcommand)]
+        command: ConfigCommand,
     },
     /// Print completions for a shell
     Completions {
@@ -345,13 +334,7 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
             let served = hangup::reopening_audit_log(adapter, adapter.serve_stdio()).await;
             served.map(|()| Exit::Success)
         }
-        Some(Command::Serve { drain_timeout, http, metrics }) => {
-            let own = drain_timeout.map(Duration::from_secs);
-            let adapter =
-                own.map_or_else(|| adapter.clone(), |own| adapter.with_drain_timeout(own));
-            let served = metrics.beside(&adapter, http.serve(&adapter));
-            hangup::reopening_audit_log(&adapter, served).await
-        }
+        Some(Command::Serve(serve)) => serve.run(adapter).await,
         Some(Command::Call { operation, params, param, yes }) => {
             let args = call::CallArgs { operation, params, named: param, yes };
             call::run(adapter, &output, &prompt::TerminalPrompt::default(), args).await
@@ -362,8 +345,9 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
         Some(Command::Docs { format, out }) => {
             docs::run(adapter, format, out.as_deref(), options.json)
         }
-        Some(Command::Config { client }) => {
-            client_config::run(adapter, client, &parser).map(|()| Exit::Success)
+        Some(Command::Config { command }) => {
+            let ran = command.run(adapter, &output, &parser, options.log_format);
+            ran.map(|()| Exit::Success)
         }
         Some(Command::Completions { shell }) => completions(shell, parser),
     };
@@ -386,6 +370,7 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
 fn parser(adapter: &Adapter) -> clap::Command {
     let parser = Options::augment_args(clap::Command::new(adapter.name().to_owned()))
         .version(adapter.version().to_owned())
+        .long_version(long_version(adapter.version()))
         .about(format!("The {} adapter, an MCP server that speaks MCP-AQL", adapter.name()));
     introspect::with_adapter_queries(parser, adapter)
 }

@@ -1,31 +1,54 @@
 //! The command `serve` without the feature `http`: standard input and output, and an error for
-//! `--http`.
+//! `--http` and for a configured address.
 
+use std::net::SocketAddr;
+
+use mcp_aql_core::BuildError;
 use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::config_entry::{Setting, SettingSource};
 use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_server::ServeStdio as _;
 
 use super::Exit;
 
 /// Stands in for the HTTP options while the feature `http` is off.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 #[non_exhaustive]
 pub struct HttpArgs {
     /// Collects `--http` and the flags after it, to report them.
     #[arg(long, hide = true, num_args = 0.., allow_hyphen_values = true)]
     http: Option<Vec<String>>,
+    /// Serve on standard input and output, although an address is configured
+    #[arg(long, conflicts_with = "http")]
+    pub stdio: bool,
 }
 
 impl HttpArgs {
     pub(super) async fn serve(self, adapter: &Adapter) -> Result<Exit> {
-        if self.http.is_some() {
-            return Err(Error::Usage(format!(
-                "`--http` needs the feature `http` of `mcp-aql`, with which this program was not built: \
+        self.check(adapter)?;
+        adapter.serve_stdio().await.map(|()| Exit::Success)
+    }
+
+    /// Checks that serving uses standard input and output. Returns no address.
+    pub(super) fn check(&self, adapter: &Adapter) -> Result<Option<SocketAddr>> {
+        let problem = |what: &str| {
+            format!(
+                "{what} needs the feature `http` of `mcp-aql`, with which this program was not built: \
                  write `mcp-aql = {{ version = \"{}\", features = [\"http\"] }}` in its Cargo.toml and \
                  build it again",
                 env!("CARGO_PKG_VERSION")
-            )));
+            )
+        };
+        let is_configured = adapter.settings().http.address.is_some() && !self.stdio;
+        match &self.http {
+            Some(_) => Err(Error::Usage(problem("`--http`"))),
+            None if is_configured => Err(BuildError::of(problem("`http.address`")).into()),
+            None => Ok(None),
         }
-        adapter.serve_stdio().await.map(|()| Exit::Success)
+    }
+
+    /// Returns no settings.
+    pub(super) fn settings(&self, _adapter: &Adapter) -> Vec<(Setting, Vec<SettingSource>)> {
+        Vec::new()
     }
 }

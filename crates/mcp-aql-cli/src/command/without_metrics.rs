@@ -21,6 +21,12 @@ impl MetricsArgs {
         _: &Adapter,
         serving: impl Future<Output = Result<Exit>>,
     ) -> Result<Exit> {
+        self.check()?;
+        serving.await
+    }
+
+    /// Reports that the flag needs a feature.
+    pub(super) fn check(&self) -> Result {
         if self.metrics.is_some() {
             return Err(Error::Usage(format!(
                 "`--metrics` needs the feature `metrics` of `mcp-aql`, with which this program was not built: \
@@ -29,6 +35,6 @@ impl MetricsArgs {
                 env!("CARGO_PKG_VERSION")
             )));
         }
-        serving.await
+        Ok(())
     }
 }

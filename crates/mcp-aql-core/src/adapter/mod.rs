@@ -5,6 +5,7 @@ mod builder;
 mod builder_gates;
 mod command_line;
 mod config;
+mod entries;
 mod internals;
 mod parts;
 #[cfg(feature = "limits")]
@@ -21,6 +22,7 @@ use mcp_aql_protocol::Limits;
 use serde_json::{Map, Value};
 
 pub use builder::AdapterBuilder;
+pub use config::HttpTable;
 #[cfg(any(test, feature = "test-util"))]
 pub use config::test_util as config_test_util;
 pub use parts::Parts;

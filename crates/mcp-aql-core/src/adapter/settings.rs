@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use mcp_aql_protocol::Limits;
 
+use super::config::HttpTable;
 use crate::access::Access;
 use crate::clock::TimeSource;
 use crate::concurrency::Concurrency;
+use crate::config_entry::ConfigSources;
 use crate::execution::ExecutionOptions;
 use crate::extension::Extension;
 use crate::gatekeeper::GateSettings;
@@ -57,6 +59,10 @@ pub struct Settings {
     pub(crate) audit_in_store: bool,
     pub(crate) audit_retention: Option<chrono::TimeDelta>,
     pub(crate) cursor_key: crate::paging::CursorKey,
+    /// The table `http` of the configuration file, which the HTTP server reads.
+    pub http: HttpTable,
+    /// Where configuration files and the environment have set something.
+    pub sources: ConfigSources,
     /// Notices about configuration files and environment for the operator, logged when the adapter starts.
     pub(crate) notices: Vec<String>,
 }
@@ -89,12 +95,20 @@ impl Default for Settings {
             audit_in_store: false,
             audit_retention: None,
             cursor_key: crate::paging::CursorKey::random(),
+            http: HttpTable::default(),
+            sources: ConfigSources::default(),
             notices: Vec::new(),
         }
     }
 }
 
 impl Settings {
+    /// The notices for the operator about files, the environment and permissions.
+    #[doc(hidden)]
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
     /// Adds an extension. It replaces one of the same type.
     pub(super) fn extend(&mut self, extension: Box<dyn Extension>) {
         let type_of = |extension: &dyn Any| extension.type_id();

@@ -67,6 +67,18 @@ impl Policy {
         }
     }
 
+    /// The operation, the permission and the way of confirming, for the operator.
+    pub(super) fn summary(&self) -> serde_json::Value {
+        let permission = match self.permission {
+            Permission::Allow => "allow",
+            Permission::Confirm if self.by_operator => "confirm by a person",
+            Permission::Confirm => "confirm",
+            Permission::Deny => "deny",
+        };
+        let condition = if self.conditions.is_empty() { "" } else { " under conditions" };
+        format!("{permission} {}{condition}", self.operation).into()
+    }
+
     /// Returns whether the policy applies to a call with these arguments.
     pub(super) fn applies_to(&self, arguments: &[Argument], principal: Option<&Principal>) -> bool {
         self.conditions.iter().all(|condition| condition.holds(arguments, principal))

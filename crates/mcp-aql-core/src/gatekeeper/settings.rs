@@ -5,8 +5,10 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use mcp_aql_protocol::{DangerLevel, TrustLevel, pattern_matches};
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::{Permission, Policy, PolicyTable, Trust};
+use crate::config_entry::Setting;
 use crate::operation::{OperationSpec, Parameter};
 use crate::tightening::Tightening;
 
@@ -152,6 +154,34 @@ impl GateSettings {
     /// The number of confirmation tokens that all callers without a session may request per minute together.
     pub(crate) fn per_minute_without_session(&self) -> usize {
         self.per_minute_without_session.unwrap_or(self.per_minute)
+    }
+
+    /// Lists the settings for the operator.
+    pub(crate) fn listed(&self) -> Vec<Setting> {
+        let default = Self::default();
+        let ttl = self.confirmation_ttl.map(|ttl| ttl.num_seconds());
+        let shared = self.per_minute_without_session;
+        vec![
+            Setting::new("gatekeeper.confirmation_ttl_seconds", json!(ttl), Value::Null),
+            Setting::new(
+                "gatekeeper.clock_skew_tolerance_seconds",
+                self.skew.num_seconds(),
+                default.skew.num_seconds(),
+            ),
+            Setting::new(
+                "gatekeeper.confirmations_per_minute",
+                self.per_minute,
+                default.per_minute,
+            ),
+            Setting::new(
+                "gatekeeper.confirmations_per_minute_without_session",
+                json!(shared),
+                Value::Null,
+            ),
+            Setting::new("gatekeeper.elicitation", self.elicits, default.elicits),
+            Setting::new("gatekeeper.trust", json!(self.trust), Value::Null),
+            Setting::joined("gatekeeper.policies", self.policies.iter().map(Policy::summary)),
+        ]
     }
 
     /// Reports faults of all settings except policies.

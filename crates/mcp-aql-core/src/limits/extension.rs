@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::settings::LimitTables;
 use super::{LimitGate, Limiter, QuotaStatus, RateLimits};
+use crate::config_entry::Setting;
 use crate::extension::{
     Extension, ExtensionParts, PreparedExtension, RegisteredAdapter, Service, StartedExtension,
 };
@@ -41,6 +42,10 @@ impl Extension for LimitsExtension {
     ) -> Result<(), toml_edit::de::Error> {
         toml_edit::de::from_str::<LimitTables>(file)?.tighten(&mut self.0, tightening, problems);
         Ok(())
+    }
+
+    fn listed(&self) -> Vec<Setting> {
+        self.0.clone().unwrap_or_default().listed()
     }
 
     fn prepare(&self, _: &mut Vec<String>) -> Box<dyn PreparedExtension> {

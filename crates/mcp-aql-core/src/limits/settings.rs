@@ -4,9 +4,11 @@ use std::collections::HashSet;
 
 use mcp_aql_protocol::{SemanticCategory, nearest_name};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::cost::{CostModel, Tier};
 use super::declaration::{ApiLimit, Metric, Quota, Scope, Span, Window};
+use crate::config_entry::Setting;
 use crate::tightening::Tightening;
 
 /// The limits and quotas of an adapter.
@@ -60,6 +62,40 @@ impl RateLimits {
     pub fn currency(mut self, code: impl Into<String>) -> Self {
         self.currency = Some(code.into());
         self
+    }
+
+    /// Lists the settings for the operator.
+    pub(super) fn listed(&self) -> Vec<Setting> {
+        let limit = |limit: &ApiLimit| {
+            let burst = limit.burst.map(|burst| format!(", burst {burst}")).unwrap_or_default();
+            Value::from(format!("{}: {}{burst}", limit.id(), limit.limit))
+        };
+        let quota = |quota: &Quota| {
+            let steps =
+                [("warn", quota.warn), ("pause", quota.pause), ("hard_stop", quota.hard_stop)];
+            let steps = steps.into_iter().filter_map(|(name, at)| Some(format!("{name} {}", at?)));
+            let steps: Vec<_> = steps.collect();
+            Value::from(format!("{}: {}", quota.metric.as_str(), steps.join(", ")))
+        };
+        let tier = |tier: &Tier| match tier.up_to {
+            Some(calls) => format!("{} up to {calls}", tier.per_call),
+            None => format!("{} beyond", tier.per_call),
+        };
+        let cost = |model: &CostModel| match model {
+            CostModel::PerCall(price) => Value::from(format!("per_call {price}")),
+            CostModel::PerToken(price) => Value::from(format!("per_token {price}")),
+            CostModel::PerByte(price) => Value::from(format!("per_byte {price}")),
+            CostModel::Tiered(tiers) => {
+                let tiers: Vec<_> = tiers.iter().map(tier).collect();
+                Value::from(format!("tiered {}", tiers.join(", ")))
+            }
+        };
+        vec![
+            Setting::joined("api_limits", self.limits.iter().map(limit)),
+            Setting::joined("quotas", self.quotas.iter().map(quota)),
+            Setting::joined("cost", self.costs.iter().map(cost)),
+            Setting::new("cost.currency", self.currency.clone(), Value::Null),
+        ]
     }
 
     /// Returns the ids of limits with a span of a day or a month, whose counters should outlive the process.

@@ -2,8 +2,9 @@
 
 use mcp_aql_core::adapter::Settings;
 use mcp_aql_core::adapter::config_test_util::{
-    apply, apply_environment, extended, malformed, notices, project, shown,
+    apply, apply_environment, extended, keys_of, malformed, notices, project, shown,
 };
+use mcp_aql_core::extension::Extension as _;
 
 use crate::human_channel::MemoryChannel;
 use crate::safety_loop::{LoopMode, SafetyLoop};
@@ -30,6 +31,22 @@ fn the_loops_mode_comes_from_either_variable() {
     let variable = |name: &str| (name == "MCPAQL_SAFETY_LOOP").then(|| "off".to_owned());
     apply_environment(&mut settings, variable, &mut problems);
     assert!(problems[0].contains("`MCPAQL_SAFETY_LOOP`: `off`"), "{problems:?}");
+}
+
+#[test]
+fn each_key_is_listed() {
+    // REQ-MCP-17
+    let settings = SafetyLoop::new().agent("ada", |ada| ada.deny(["rm *"]));
+    let listed: Vec<_> = settings.listed().into_iter().map(|setting| setting.key).collect();
+    for key in keys_of("safety_loop", extended(SafetyLoop::new())) {
+        let key = format!("safety_loop.{key}");
+        let is_listed = |it: &String| *it == key || it.starts_with(&format!("{key}."));
+        assert!(listed.iter().any(is_listed), "{key}: {listed:?}");
+    }
+    assert!(listed.contains(&"safety_loop.agents.ada.deny".to_owned()), "{listed:?}");
+    for variable in settings.variables() {
+        assert!(listed.contains(&variable.1.to_owned()), "{variable:?}");
+    }
 }
 
 /// All settings that a file could loosen, with the keys in the notice.

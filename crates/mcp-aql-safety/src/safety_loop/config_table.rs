@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use mcp_aql_core::config_entry::Setting;
 use mcp_aql_core::tightening::Tightening;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::action::normalize;
 use super::directive::LoopMode;
@@ -72,7 +74,40 @@ impl AgentTable {
     }
 }
 
+/// Lists the settings of agents for the operator. Those that are not set are only listed for all agents.
+fn listed_agents<'a>(
+    table: &'a str,
+    settings: &'a AgentSettings,
+) -> impl Iterator<Item = Setting> + 'a {
+    let tolerance = settings.risk_tolerance.map(|tolerance| tolerance.as_str());
+    let all = [
+        ("max_autonomous_steps", json!(settings.max_autonomous_steps)),
+        ("risk_tolerance", json!(tolerance)),
+        ("deny", json!(settings.deny)),
+        ("requires_approval", json!(settings.requires_approval)),
+        ("auto_approve", json!(settings.auto_approve)),
+    ];
+    let is_listed = move |value: &Value| table == "safety_loop" || !value.is_null();
+    let all = all.into_iter().filter(move |(_, value)| is_listed(value));
+    all.map(move |(name, value)| Setting::new(format!("{table}.{name}"), value, Value::Null))
+}
+
 impl SafetyLoop {
+    /// Lists the settings for the operator.
+    pub(crate) fn listed(&self) -> Vec<Setting> {
+        let default = Self::new();
+        let seconds = |settings: &Self| settings.timeout.as_secs();
+        let mut all = vec![
+            Setting::new("safety_loop.mode", self.mode.as_str(), default.mode.as_str()),
+            Setting::new("safety_loop.challenge_timeout_seconds", seconds(self), seconds(&default)),
+        ];
+        all.extend(listed_agents("safety_loop", &self.base));
+        for (name, settings) in &self.agents {
+            all.extend(listed_agents(&format!("safety_loop.agents.{name}"), settings));
+        }
+        all
+    }
+
     /// Applies the table of the configuration file.
     pub(crate) fn apply_table(&mut self, table: LoopTable, problems: &mut Vec<String>) {
         if let Some(mode) = &table.mode {

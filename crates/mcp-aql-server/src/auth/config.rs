@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mcp_aql_core::BuildError;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_core::principal::Principal;
@@ -54,7 +55,17 @@ pub(crate) struct Configured {
 
 /// Reads the table `auth` of the configuration file, if there is one. A program with an authenticator only takes the URL
 /// of the endpoint from it.
+///
+/// # Errors
+/// [`Error::Build`] if the table is invalid, as for every other table.
 pub(crate) fn configured(adapter: &Adapter, has_authenticator: bool) -> Result<Option<Configured>> {
+    read(adapter, has_authenticator).map_err(|error| match error {
+        Error::Usage(problem) => BuildError::of(problem).into(),
+        other => other,
+    })
+}
+
+fn read(adapter: &Adapter, has_authenticator: bool) -> Result<Option<Configured>> {
     let Some(table) = &adapter.settings().auth else { return Ok(None) };
     let fault =
         |problem: String| Error::Usage(format!("the table `auth` of the configuration: {problem}"));

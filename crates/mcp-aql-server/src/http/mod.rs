@@ -4,6 +4,7 @@ mod accept;
 mod authentication;
 mod body;
 mod client_user;
+mod configuration;
 mod connections;
 mod current_request;
 #[cfg(unix)]
@@ -31,6 +32,7 @@ mod task_answers;
 mod task_routing;
 
 use std::future::Future;
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -182,7 +184,7 @@ impl ServeHttp for Adapter {
         erased(async move {
             let options = options.configured(self)?;
             options.check(address.ip())?;
-            let listener = TcpListener::bind(address).await?;
+            let listener = bind(address).await?;
             listen(self, listener, options, on_signal()).await
         })
     }
@@ -198,6 +200,24 @@ impl ServeHttp for Adapter {
     {
         erased(listen(self, listener, options, stop.into()))
     }
+}
+
+/// Listens on an address. The error names it.
+///
+/// # Errors
+/// [`Error::Io`](mcp_aql_core::Error::Io) if the address is in use, or is not one of this machine.
+pub async fn bind(address: SocketAddr) -> Result<TcpListener> {
+    let bound = TcpListener::bind(address).await;
+    bound.map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::AddrInUse => ": stop the program that listens there, or choose another port",
+            ErrorKind::AddrNotAvailable => ": it is not an address of this machine",
+            ErrorKind::PermissionDenied => ": choose a port from 1024 on",
+            _ => "",
+        };
+        std::io::Error::new(error.kind(), format!("cannot listen on {address}: {error}{hint}"))
+            .into()
+    })
 }
 
 async fn listen(

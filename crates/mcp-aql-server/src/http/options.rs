@@ -1,37 +1,21 @@
 //! The options of the HTTP server.
 
 use std::fmt;
-use std::future::ready;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::main_error::{Error, Result};
-use mcp_aql_core::principal::Principal;
 
 use super::replay::ReplyLimits;
-use crate::auth::{AuthenticationError, Authenticator, Configured, configured};
+use crate::auth::Authenticator;
 
 /// The path of the endpoint.
 pub(super) const ENDPOINT_PATH: &str = "/mcp";
 /// The upper bound of every configured timeout.
 const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-
-/// Authenticates nobody.
-struct Closed;
-
-impl Authenticator for Closed {
-    fn authenticate<'a>(
-        &'a self,
-        _token: &'a str,
-    ) -> BoxFuture<'a, std::result::Result<Principal, AuthenticationError>> {
-        Box::pin(ready(Err(AuthenticationError::unavailable())))
-    }
-}
 
 /// Options for serving an adapter over HTTP.
 ///
@@ -63,7 +47,9 @@ pub struct HttpOptions {
     pub(super) shutdown: CancellationToken,
     pub(super) authenticator: Option<Shared>,
     pub(super) resource: Option<String>,
-    insecure_anonymous: bool,
+    pub(super) insecure_anonymous: bool,
+    /// Whether the tables of the configuration file were applied.
+    pub(super) is_configured: bool,
 }
 
 /// An authenticator that the servers of these options share.
@@ -124,6 +110,7 @@ impl HttpOptions {
             authenticator: None,
             resource: None,
             insecure_anonymous: false,
+            is_configured: false,
         }
     }
 
@@ -178,29 +165,6 @@ impl HttpOptions {
     pub fn insecure_anonymous(mut self, on: bool) -> Self {
         self.insecure_anonymous = on;
         self
-    }
-
-    /// Sets the authenticator and the [resource](Self::resource) of the adapter's configuration file, as far as these
-    /// options have none.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if the table `auth` of the file is invalid.
-    pub fn configured(mut self, adapter: &Adapter) -> Result<Self> {
-        let configured = configured(adapter, self.authenticator.is_some())?;
-        if let Some(Configured { authenticator, resource }) = configured {
-            self.authenticator = self.authenticator.or(authenticator.map(Shared));
-            self.resource = self.resource.or(resource);
-        }
-        Ok(self)
-    }
-
-    /// Like [`configured`](Self::configured), for a router, whose construction cannot fail: if the table `auth` is
-    /// invalid, every request is answered with 503.
-    pub(super) fn configured_or_closed(self, adapter: &Adapter) -> Self {
-        self.clone().configured(adapter).unwrap_or_else(|error| {
-            tracing::error!(%error, "no request can be authenticated");
-            self.authenticator(Closed)
-        })
     }
 
     /// Keeps a session for each client of MCP versions before 2026-07-28. Default: on. Later

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use mcp_aql_protocol::nearest_name;
 use serde::Deserialize;
 
+use super::http_table::HttpTable;
 use super::root_keys::RootKeys;
 use crate::access::AccessTable;
+use crate::config_entry::{ConfigSources, SettingSource};
 use crate::extension::Extension;
 use crate::gatekeeper::GateTable;
 use crate::log_format::LogFormat;
@@ -44,6 +46,19 @@ impl ConfigFile {
         problems.extend(check_keys(&text, extensions).map_err(malformed)?);
         let core = toml_edit::de::from_str(&text).map_err(malformed)?;
         Ok(Self { path, text, core })
+    }
+
+    /// Records the keys that the file has.
+    pub(super) fn record_in(&self, sources: &mut ConfigSources) {
+        // The text was parsed before.
+        if let Ok(tables) = toml_edit::de::from_str(&self.text) {
+            sources.record_file(&tables, &self.as_source());
+        }
+    }
+
+    /// The file as the source of settings.
+    pub(super) fn as_source(&self) -> SettingSource {
+        SettingSource::File(PathBuf::from(&self.path))
     }
 
     /// The error for a table of an extension.
@@ -88,6 +103,7 @@ pub(super) struct CoreTables {
     #[serde(default)]
     pub(super) access: AccessTable,
     pub(super) auth: Option<serde_json::Value>,
+    pub(super) http: Option<HttpTable>,
     #[serde(default)]
     pub(super) gatekeeper: GateTable,
 }
@@ -116,7 +132,7 @@ pub(super) struct LimitsTable {
 }
 
 /// The keys of [`CoreTables`].
-pub(super) const KEYS: &[&str] = &[
+pub(in crate::adapter) const KEYS: &[&str] = &[
     "endpoint_mode",
     "endpoint_profile",
     "tool_prefix",
@@ -130,6 +146,7 @@ pub(super) const KEYS: &[&str] = &[
     "log_format",
     "access",
     "auth",
+    "http",
     "gatekeeper",
 ];
 

@@ -1,6 +1,7 @@
 //! The configuration files and the environment variables of an adapter.
 
 mod file;
+mod http_table;
 mod root_keys;
 #[cfg(any(test, feature = "test-util"))]
 pub mod test_util;
@@ -10,8 +11,12 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+#[cfg(test)]
+pub(super) use self::file::KEYS as CORE_KEYS;
 use self::file::{ConfigError, ConfigFile, ExecutionsTable};
+pub use self::http_table::HttpTable;
 use super::Settings;
+use crate::config_entry::{Setting, SettingSource};
 use crate::execution::ExecutionOptions;
 use crate::file_access::{ForbiddenAccess, exposures};
 use crate::router::EndpointMode;
@@ -20,6 +25,16 @@ use crate::user_directory::{self, Purpose};
 
 /// The name of the configuration file, in the user's configuration directory and in the working directory.
 const FILE_NAME: &str = "mcp-aql.toml";
+
+/// The environment variables that set a key.
+const VARIABLES: &[(&str, &str)] = &[
+    ("MCP_AQL_ENDPOINT_MODE", "endpoint_mode"),
+    ("MCP_AQL_ENDPOINT_PROFILE", "endpoint_profile"),
+    ("MCP_AQL_TOOL_PREFIX", "tool_prefix"),
+    ("MCP_AQL_RESULT_BUDGET", "limits.result_budget"),
+    ("MCP_AQL_HTTP_ADDRESS", "http.address"),
+    ("MCP_AQL_LOG_FORMAT", "log_format"),
+];
 
 /// The sources of configuration besides the builder.
 #[derive(Debug, Clone, Default)]
@@ -75,6 +90,7 @@ fn find(
         user_file.is_some_and(|path| path.canonicalize().ok() == real.ok())
     };
     if exists(project_file, problems) && !is_users() {
+        settings.sources.files.push(project_file.to_owned());
         let applied = ConfigFile::read(project_file, &settings.extensions, problems)
             .and_then(|file| apply_project(settings, file, (project_file, user_file), problems));
         problems.extend(applied.err().map(|error| error.to_string()));
@@ -93,6 +109,7 @@ fn exists(path: &Path, problems: &mut Vec<String>) -> bool {
 
 /// Applies a file that belongs to the operator.
 fn apply_trusted(settings: &mut Settings, path: &Path, problems: &mut Vec<String>) {
+    settings.sources.files.push(path.to_owned());
     let applied = ConfigFile::read(path, &settings.extensions, problems)
         .and_then(|file| apply_file(settings, file, problems));
     problems.extend(applied.err().map(|error| error.to_string()));
@@ -111,19 +128,20 @@ fn apply_project(
     (path, user_file): (&Path, Option<&Path>),
     problems: &mut Vec<String>,
 ) -> Result<(), ConfigError> {
-    let file = std::mem::take(&mut source.core);
+    let (file, before) = (std::mem::take(&mut source.core), settings.listed());
+    let mut tightening = Tightening::default();
     set_mode(settings, file.endpoint_mode, "`endpoint_mode`", problems);
     set(&mut settings.profile, file.endpoint_profile);
     set(&mut settings.tool_prefix, file.tool_prefix);
     set(&mut settings.structured_content, file.structured_content);
     set(&mut settings.description_budget, file.description_budget.map(Some));
-    let mut tightening = Tightening::default();
     tightening.replace("strict_mode", &mut settings.strict, file.strict_mode, |new, _| *new);
     tightening.refuse("drain_timeout_seconds", file.drain_timeout_seconds);
     tightening.refuse("audit_log", file.audit_log);
     tightening.refuse("log_format", file.log_format);
     settings.access.tighten(file.access, &mut tightening);
     tightening.refuse("auth", file.auth);
+    tightening.refuse("http", file.http);
     settings.gate.tighten(file.gatekeeper, &mut tightening, problems);
     for extension in &mut settings.extensions {
         let tightened = extension.tighten(&source.text, &mut tightening, problems);
@@ -146,6 +164,7 @@ fn apply_project(
         tightening.lower(key, limit, value);
     }
     tighten_executions(&mut settings.executions, &file.executions, &mut tightening);
+    record_changes(settings, &before, &SettingSource::WorkingDirectory(path.to_owned()));
     settings.notices.push(project_notice(path, user_file, &tightening.ignored));
     Ok(())
 }
@@ -204,7 +223,8 @@ fn apply_file(
     mut source: ConfigFile,
     problems: &mut Vec<String>,
 ) -> Result<(), ConfigError> {
-    let file = std::mem::take(&mut source.core);
+    source.record_in(&mut settings.sources);
+    let (file, before) = (std::mem::take(&mut source.core), settings.listed());
     set_mode(settings, file.endpoint_mode, "`endpoint_mode`", problems);
     set(&mut settings.profile, file.endpoint_profile);
     set(&mut settings.tool_prefix, file.tool_prefix);
@@ -214,6 +234,10 @@ fn apply_file(
     set(&mut settings.drain_timeout, file.drain_timeout_seconds.map(Duration::from_secs));
     settings.access.apply(file.access);
     settings.auth = file.auth.or(settings.auth.take());
+    if let Some(table) = file.http {
+        table.check(problems);
+        settings.http = table;
+    }
     settings.gate.apply(file.gatekeeper, problems);
     for extension in &mut settings.extensions {
         let applied = extension.apply(&source.text, problems);
@@ -242,7 +266,15 @@ fn apply_file(
     }
     set(&mut executions.max_running, file.executions.max_running);
     set(&mut executions.max_running_per_session, file.executions.max_running_per_session);
+    record_changes(settings, &before, &source.as_source());
     Ok(())
+}
+
+/// Records that a source has set each setting that differs from before.
+fn record_changes(settings: &mut Settings, before: &[Setting], source: &SettingSource) {
+    for setting in settings.listed().into_iter().filter(|setting| !before.contains(setting)) {
+        settings.sources.record(setting.key, source.clone());
+    }
 }
 
 fn apply_environment(
@@ -263,8 +295,26 @@ fn apply_environment(
         }
         None => {}
     }
+    match variable("MCP_AQL_LOG_FORMAT").map(|format| format.parse()) {
+        Some(Ok(format)) => settings.log_format = format,
+        Some(Err(advice)) => problems.push(format!("`MCP_AQL_LOG_FORMAT`: {advice}")),
+        None => {}
+    }
+    match variable("MCP_AQL_HTTP_ADDRESS").map(|address| address.parse()) {
+        Some(Ok(address)) => settings.http.address = Some(address),
+        Some(Err(_)) => problems.push(
+            "`MCP_AQL_HTTP_ADDRESS` is not an address with a port, such as 127.0.0.1:8787".into(),
+        ),
+        None => {}
+    }
     for extension in &mut settings.extensions {
         extension.apply_environment(&variable, &mut settings.notices, problems);
+    }
+    let of_extensions = settings.extensions.iter().flat_map(|extension| extension.variables());
+    for (name, key) in VARIABLES.iter().chain(of_extensions) {
+        if variable(name).is_some() {
+            settings.sources.record(*key, SettingSource::Environment((*name).to_owned()));
+        }
     }
 }
 

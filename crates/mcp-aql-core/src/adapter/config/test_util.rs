@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::file::ConfigFile;
 use super::{FILE_NAME, Settings, apply_file, apply_project};
+use crate::config_entry::ConfigSources;
 use crate::extension::Extension;
 
 /// Settings with an extension.
@@ -36,6 +37,13 @@ pub fn malformed(text: &str, mut settings: Settings) -> String {
         .to_string()
 }
 
+/// The keys that a table of a file can have, as the error about an unknown one lists them.
+pub fn keys_of(table: &str, settings: Settings) -> Vec<String> {
+    let error = malformed(&format!("[{table}]\n0123456789 = 1"), settings);
+    let (_, known) = error.split_once("expected ").unwrap();
+    known.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
 /// Applies a file of the working directory to settings.
 pub fn project(settings: &mut Settings, text: &str) -> Vec<String> {
     let mut problems = Vec::new();
@@ -46,7 +54,8 @@ pub fn project(settings: &mut Settings, text: &str) -> Vec<String> {
 
 /// The settings as text, without notices.
 pub fn shown(settings: &Settings) -> String {
-    let settings = Settings { notices: Vec::new(), ..settings.clone() };
+    let settings =
+        Settings { notices: Vec::new(), sources: ConfigSources::default(), ..settings.clone() };
     format!("{settings:#?}")
 }
 

@@ -43,10 +43,53 @@ fn environment_beats_file_beats_builder() {
     assert_eq!(settings.limits.result_budget, 8_000);
 }
 
+#[test]
+fn the_environment_sets_the_address_and_the_format_of_the_log() {
+    // REQ-MCP-17
+    let mut settings = Settings::default();
+    let mut problems = Vec::new();
+    apply(&mut settings, "log_format = 'json'\n[http]\naddress = '127.0.0.1:1'", &mut problems);
+    let variable = |name: &str| match name {
+        "MCP_AQL_HTTP_ADDRESS" => Some("[::1]:2".to_owned()),
+        "MCP_AQL_LOG_FORMAT" => Some("text".to_owned()),
+        _ => None,
+    };
+    apply_environment(&mut settings, variable, &mut problems);
+    assert_eq!(settings.http.address, Some("[::1]:2".parse().unwrap()));
+    assert_eq!((settings.log_format.as_str(), &problems), ("text", &Vec::new()));
+    apply_environment(&mut settings, |_| Some("single".to_owned()), &mut problems);
+    let named = |name: &str| problems.iter().any(|problem| problem.contains(name));
+    assert!(named("`MCP_AQL_HTTP_ADDRESS`") && named("`MCP_AQL_LOG_FORMAT`"), "{problems:?}");
+}
+
+#[test]
+fn numbers_of_http_have_ranges() {
+    for (line, problem) in [
+        ("max_sessions = 0", "`http.max_sessions` is 0: choose 1 to 1000000"),
+        (
+            "max_kept_replies_mib = 1000001",
+            "`http.max_kept_replies_mib` is 1000001: choose 0 to 1000000",
+        ),
+        (
+            "reply_retention_seconds = 86401",
+            "`http.reply_retention_seconds` is 86401: choose 0 to 86400",
+        ),
+        (
+            "session_timeout_seconds = 2592001",
+            "`http.session_timeout_seconds` is 2592001: choose 1 to 2592000",
+        ),
+    ] {
+        let mut problems = Vec::new();
+        apply(&mut Settings::default(), &format!("[http]\n{line}"), &mut problems);
+        assert_eq!(problems, [problem]);
+    }
+}
+
 /// All settings that a file could loosen, with the keys in the notice.
 const LOOSE: &[(&str, &str)] = &[
     ("strict_mode = false", "strict_mode"),
     ("drain_timeout_seconds = 0", "drain_timeout_seconds"),
+    ("[http]\naddress = '0.0.0.0:80'", "http"),
     ("audit_log = '/home/ada/.bashrc'", "audit_log"),
     ("log_format = 'json'", "log_format"),
     ("[limits]\nmax_request_size = 99000000", "limits.max_request_size"),
@@ -130,6 +173,7 @@ fn a_file_in_the_working_directory_makes_stricter_what_it_can() {
         "[executions]\nmax_running = 1",
         "[gatekeeper]\nconfirmation_ttl_seconds = 60\nclock_skew_tolerance_seconds = 0",
         "[gatekeeper]\nconfirmations_per_minute = 5",
+        "[gatekeeper]\nconfirmations_per_minute_without_session = 5",
         "[gatekeeper.trust]\nlevel = 'untested'",
         "[[gatekeeper.policies]]\noperation = 'a'\npermission = 'deny'",
         "[[gatekeeper.policies]]\noperation = 'a'\npermission = 'confirm'",

@@ -1,0 +1,107 @@
+//! The command `config`: checks and shows the configuration, and prints the entries of clients.
+
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::config_entry::{Setting, SettingSource};
+use mcp_aql_core::log_format::LogFormat;
+use mcp_aql_core::main_error::Result;
+use serde_json::{Value, json};
+
+use super::client_config::{self, ConfigFormat};
+use super::render::{Output, Table};
+use super::serve::ServeArgs;
+
+/// The commands about the configuration.
+#[derive(Debug, Clone, clap::Subcommand)]
+#[non_exhaustive]
+pub enum ConfigCommand {
+    /// Check the configuration, and the flags that `serve` would get, without serving
+    Check(ServeArgs),
+    /// Show every setting with its value, and where the value came from
+    Show(ServeArgs),
+    /// Print what Claude Desktop and Claude Code need to start this adapter
+    Claude,
+    /// Print what Cursor needs to start this adapter
+    Cursor,
+    /// Print what Visual Studio Code needs to start this adapter
+    Vscode,
+}
+
+impl ConfigCommand {
+    /// Runs the command. `log_format` is the option of that name.
+    pub(super) fn run(
+        self,
+        adapter: &Adapter,
+        output: &Output,
+        parser: &clap::Command,
+        log_format: Option<LogFormat>,
+    ) -> Result {
+        let client = match self {
+            Self::Check(serve) => return check(adapter, output, &serve),
+            Self::Show(serve) => return show(adapter, output, &serve, log_format),
+            Self::Claude => ConfigFormat::Claude,
+            Self::Cursor => ConfigFormat::Cursor,
+            Self::Vscode => ConfigFormat::Vscode,
+        };
+        client_config::run(adapter, client, parser)
+    }
+}
+
+/// Checks what building the adapter has not: the table `auth`, and the address.
+fn check(adapter: &Adapter, output: &Output, serve: &ServeArgs) -> Result {
+    let address = serve.check(adapter)?;
+    let settings = adapter.settings();
+    let files = &settings.sources.files;
+    if output.json() {
+        let report = json!({
+            "valid": true, "files": files, "address": address, "warnings": settings.notices(),
+        });
+        return output.line(&report.to_string());
+    }
+    output.line("The configuration is valid.")?;
+    for file in files {
+        output.line(&format!("file  {}", file.display()))?;
+    }
+    match address {
+        Some(address) => output.line(&format!("`serve` listens on {address}")),
+        None => output.line("`serve` uses standard input and output"),
+    }
+}
+
+/// Prints the settings.
+fn show(
+    adapter: &Adapter,
+    output: &Output,
+    serve: &ServeArgs,
+    log_format: Option<LogFormat>,
+) -> Result {
+    let mut all = adapter.config_entries();
+    if let Some(seconds) = serve.drain_timeout {
+        override_value(&mut all, "drain_timeout_seconds", seconds, "--drain-timeout");
+    }
+    if let Some(format) = log_format {
+        override_value(&mut all, "log_format", format.as_str(), "--log-format");
+    }
+    all.extend(serve.http.settings(adapter));
+    let entry = |(setting, sources): &(Setting, Vec<SettingSource>)| {
+        let sources: Vec<_> = sources.iter().map(ToString::to_string).collect();
+        json!({ "key": setting.key, "value": setting.value, "source": sources.join(", ") })
+    };
+    let entries = Value::Array(all.iter().map(entry).collect());
+    match output.json() {
+        true => output.line(&entries.to_string()),
+        false => output.table(&Table::of(&entries, &["key", "value", "source"])),
+    }
+}
+
+/// Replaces the value of a setting with that of a flag.
+fn override_value(
+    all: &mut [(Setting, Vec<SettingSource>)],
+    key: &str,
+    value: impl Into<Value>,
+    flag: &'static str,
+) {
+    if let Some((setting, sources)) = all.iter_mut().find(|(setting, _)| setting.key == key) {
+        setting.value = value.into();
+        *sources = vec![SettingSource::Flag(flag)];
+    }
+}

@@ -1,0 +1,255 @@
+//! Lists the settings of an adapter for its operator.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Adapter, Settings};
+use crate::config_entry::{ConfigSources, Setting, SettingSource};
+
+#[doc(hidden)]
+impl Adapter {
+    /// All settings that a configuration file can set, except those of HTTP, with their sources.
+    pub fn config_entries(&self) -> Vec<(Setting, Vec<SettingSource>)> {
+        let settings = self.settings();
+        let program = self.inner.parts.settings.listed();
+        let entries = settings.listed().into_iter();
+        let is_in_program = |setting: &Setting| {
+            program.iter().any(|own| own.key == setting.key && own.value != own.default)
+        };
+        entries
+            .map(|setting| {
+                let program = is_in_program(&setting);
+                let sources = sources(&setting, &settings.sources, program);
+                (setting, sources)
+            })
+            .collect()
+    }
+}
+
+/// The sources of a setting. Of sources that replace each other, the last one.
+fn sources(setting: &Setting, recorded: &ConfigSources, program: bool) -> Vec<SettingSource> {
+    let base = program.then_some(SettingSource::Program);
+    let mut all: Vec<_> = base.into_iter().chain(recorded.of(&setting.key).cloned()).collect();
+    all.dedup();
+    match (all.pop(), setting.is_joined) {
+        (None, _) => vec![SettingSource::Default],
+        (Some(last), false) => vec![last],
+        (Some(last), true) => {
+            all.push(last);
+            all
+        }
+    }
+}
+
+impl Settings {
+    /// Lists the settings with their values and defaults.
+    pub(super) fn listed(&self) -> Vec<Setting> {
+        let default = Self::default();
+        let budget = |settings: &Self| json!(settings.description_budget);
+        let mut all = vec![
+            Setting::new("endpoint_mode", self.mode.as_str(), default.mode.as_str()),
+            Setting::new("endpoint_profile", &*self.profile, default.profile),
+            Setting::new("tool_prefix", &*self.tool_prefix, ""),
+            Setting::new("strict_mode", self.strict, default.strict),
+            Setting::new("structured_content", self.structured_content, default.structured_content),
+            Setting::new("description_budget", budget(self), Value::Null),
+            Setting::new(
+                "drain_timeout_seconds",
+                seconds(self.drain_timeout),
+                seconds(default.drain_timeout),
+            ),
+            Setting::new("audit_log", json!(self.audit_log), Value::Null),
+            Setting::new("log_format", self.log_format.as_str(), default.log_format.as_str()),
+        ];
+        all.extend(self.listed_limits());
+        all.extend(self.access.listed());
+        all.extend(self.gate.listed());
+        all.extend(listed_auth(self.auth.as_ref().unwrap_or(&Value::Null)));
+        all.extend(self.extensions.iter().flat_map(|extension| extension.listed()));
+        all
+    }
+
+    fn listed_limits(&self) -> Vec<Setting> {
+        let default = Self::default();
+        let (own, base) = (&self.limits, &default.limits);
+        let counts = [
+            ("limits.max_request_size", own.max_request_size, base.max_request_size),
+            ("limits.max_response_size", own.max_response_size, base.max_response_size),
+            ("limits.max_string_length", own.max_string_length, base.max_string_length),
+            ("limits.max_array_elements", own.max_array_elements, base.max_array_elements),
+            ("limits.max_nesting_depth", own.max_nesting_depth, base.max_nesting_depth),
+            ("limits.max_batch_operations", own.max_batch_operations, base.max_batch_operations),
+            ("limits.result_budget", own.result_budget, base.result_budget),
+            ("executions.max_running", self.executions.max_running, default.executions.max_running),
+            (
+                "executions.max_running_per_session",
+                self.executions.max_running_per_session,
+                default.executions.max_running_per_session,
+            ),
+        ];
+        let (own, base) = (&self.executions, &default.executions);
+        let times = [
+            ("executions.wait_seconds", own.wait, base.wait),
+            ("executions.grace_seconds", own.grace, base.grace),
+            ("executions.lease_seconds", own.lease, base.lease),
+            ("executions.keep_seconds", own.keep, base.keep),
+        ];
+        let counts = counts.map(|(key, own, base)| Setting::new(key, own, base));
+        let times = times.map(|(key, own, base)| Setting::new(key, seconds(own), seconds(base)));
+        counts.into_iter().chain(times).collect()
+    }
+}
+
+/// A duration in seconds, as files have it.
+fn seconds(duration: Duration) -> Value {
+    match duration.subsec_nanos() {
+        0 => json!(duration.as_secs()),
+        _ => json!(duration.as_secs_f64()),
+    }
+}
+
+/// The table `auth`, without what could sign a caller in.
+fn listed_auth(table: &Value) -> Vec<Setting> {
+    let mut open = vec![("auth".to_owned(), table)];
+    let mut all = Vec::new();
+    while let Some((key, value)) = open.pop() {
+        match value {
+            Value::Object(members) => {
+                open.extend(members.iter().map(|(name, value)| (format!("{key}.{name}"), value)));
+            }
+            _ if key == "auth.tokens" => {
+                let subject =
+                    |token: &Value| json!({ "subject": token.get("subject"), "sha256": MASK });
+                let tokens = value.as_array().map(Vec::as_slice).unwrap_or_default();
+                all.push(Setting::joined(key, tokens.iter().map(subject)));
+            }
+            _ => all.push(Setting::new(key, without_credentials(value), Value::Null)),
+        }
+    }
+    all.sort_by(|one, other| one.key.cmp(&other.key));
+    all
+}
+
+/// Stands for a secret.
+const MASK: &str = "(masked)";
+
+/// A value whose URL has no user and password.
+fn without_credentials(value: &Value) -> Value {
+    let Some((scheme, rest)) = value.as_str().and_then(|text| text.split_once("://")) else {
+        return value.clone();
+    };
+    let authority = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(authority);
+    match authority.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}://{MASK}@{host}{path}").into(),
+        None => value.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config_test_util::{apply, apply_environment, keys_of, project};
+    use super::*;
+
+    fn shown(settings: &Settings, key: &str) -> (Value, Vec<String>) {
+        let program = Settings::default().listed();
+        let setting = settings.listed().into_iter().find(|it| it.key == key).unwrap();
+        let program = program.iter().any(|own| own.key == key && own.value != own.default);
+        let sources = sources(&setting, &settings.sources, program);
+        (setting.value, sources.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn each_setting_names_its_last_source() {
+        // REQ-MCP-17
+        let mut settings = Settings::default();
+        let text = "tool_prefix = 'file_'\nstrict_mode = true\n[limits]\nmax_nesting_depth = 16";
+        apply(&mut settings, text, &mut Vec::new());
+        let text = "[limits]\nmax_nesting_depth = 8\nmax_request_size = 999999999\n\
+                    [[gatekeeper.policies]]\noperation = 'drop_*'\npermission = 'deny'";
+        project(&mut settings, text);
+        let variable = |name: &str| match name {
+            "MCP_AQL_TOOL_PREFIX" => Some("env_".to_owned()),
+            "MCP_AQL_LOG_FORMAT" => Some("json".to_owned()),
+            _ => None,
+        };
+        apply_environment(&mut settings, variable, &mut Vec::new());
+        for (key, value, source) in [
+            ("tool_prefix", json!("env_"), "environment MCP_AQL_TOOL_PREFIX"),
+            ("strict_mode", json!(true), "file mcp-aql.toml"),
+            ("limits.max_nesting_depth", json!(8), "working directory mcp-aql.toml"),
+            ("limits.max_request_size", json!(1_048_576), "default"),
+            ("gatekeeper.policies", json!(["deny drop_*"]), "working directory mcp-aql.toml"),
+            ("executions.keep_seconds", json!(86_400), "default"),
+            ("drain_timeout_seconds", json!(30), "default"),
+            ("log_format", json!("json"), "environment MCP_AQL_LOG_FORMAT"),
+            ("auth", Value::Null, "default"),
+            ("endpoint_mode", json!("semantic"), "default"),
+        ] {
+            assert_eq!(shown(&settings, key), (value, vec![source.to_owned()]), "{key}");
+        }
+    }
+
+    #[test]
+    fn each_key_of_the_file_is_listed() {
+        let listed = Settings::default().listed();
+        let assert_listed = |key: &str| assert!(listed.iter().any(|it| it.key == key), "{key}");
+        for key in super::super::config::CORE_KEYS {
+            match *key {
+                "limits" | "executions" | "access" | "gatekeeper" => {
+                    for name in keys_of(key, Settings::default()) {
+                        assert_listed(&format!("{key}.{name}"));
+                    }
+                }
+                // The HTTP server lists its own settings.
+                "http" => {}
+                key => assert_listed(key),
+            }
+        }
+    }
+
+    #[cfg(feature = "limits")]
+    #[test]
+    fn each_table_of_limits_is_listed() {
+        use crate::extension::Extension as _;
+        use crate::limits::LimitsExtension;
+        let mut settings = super::super::config_test_util::extended(LimitsExtension::default());
+        let file = "[rate_limits]\nrequests_per_minute = 5\n\
+                    [[api_limits]]\nscope = 'global'\nlimit = 60\nwindow = 'hour'\nburst = 9\n\
+                    [[quotas]]\nmetric = 'cost_per_month'\nwarn = 5\nhard_stop = 11\n\
+                    [cost]\ncurrency = 'EUR'\nper_call = 0.5";
+        apply(&mut settings, file, &mut Vec::new());
+        let source = vec!["file mcp-aql.toml".to_owned()];
+        for (key, value) in [
+            ("api_limits", json!(["global:minute: 5", "global:hour: 60, burst 9"])),
+            ("quotas", json!(["cost_per_month: warn 5, hard_stop 11"])),
+            ("cost", json!(["per_call 0.5"])),
+            ("cost.currency", json!("EUR")),
+        ] {
+            assert_eq!(shown(&settings, key), (value, source.clone()), "{key}");
+        }
+        for table in LimitsExtension::default().tables() {
+            let is_listed = settings.listed().iter().any(|it| it.key == *table);
+            assert!(is_listed || *table == "rate_limits", "{table}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_masked() {
+        let table = json!({
+            "resource": "https://tasks.example.org/mcp",
+            "tokens": [{ "subject": "ada", "sha256": "9f86d081", "claims": { "pin": "1234" } }],
+            "jwt": { "keys_url": "https://user:word@login.example.org/keys?x=@" },
+        });
+        let listed = format!("{:?}", listed_auth(&table));
+        for secret in ["9f86d081", "1234", "user:word"] {
+            assert!(!listed.contains(secret), "{listed}");
+        }
+        for open in
+            ["ada", "https://(masked)@login.example.org/keys?x=@", "https://tasks.example.org/mcp"]
+        {
+            assert!(listed.contains(open), "{listed}");
+        }
+    }
+}
