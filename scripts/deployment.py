@@ -75,9 +75,10 @@ def install_proxies():
             policy.unlink()
 
 
-def configuration(folder):
-    """Writes the chapter's configuration with tokens of our own."""
-    text = (FILES / "mcp-aql.toml").read_text()
+def configuration(folder, port=8787, audit_log=None):
+    """Writes the chapter's configuration with tokens, a port and an audit log of our own."""
+    text = (FILES / "mcp-aql.toml").read_text().replace("127.0.0.1:8787", f"127.0.0.1:{port}")
+    text = text.replace('"audit.jsonl"', json.dumps(str(audit_log or folder / "audit.jsonl")))
     head, token = text.split("# The hash of a token")
     scopes = re.search(r"^scopes = .*$", token, re.MULTILINE).group()
     for number, name in enumerate(TOKENS):
@@ -190,6 +191,8 @@ def check_proxy(program, name):
         stop = signal.SIGQUIT if command[0] == "nginx" else signal.SIGUSR1
         stack.enter_context(running(command, port, stop))
         until(lambda: Client(port, TOKENS[0]).request("GET").status < 500, "the proxy finds a process")
+        if command[0] == "nginx":
+            expect(Client(port, TOKENS[0]).request("GET", path="/readyz").status == 200, "the proxy passes no probes")
         (check_stateless if is_stateless else check_sessions)(port)
         counts = [Client(each, TOKENS[0], secure=False).count() for each in (one, two)]
         expect(all(counts) and sum(counts) == len(TOKENS) * (4 if is_stateless else 3), "calls of each process:", counts)
@@ -249,11 +252,10 @@ def check_unit(program):
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         port = free_port()
-        configuration(folder).rename(folder / "config")
+        configuration(folder, port).rename(folder / "config")
         state = folder / "state"
         state.mkdir()
         local = unit.replace("/usr/local/bin/tasks", str(program)).replace("/var/lib/tasks", str(state))
-        local = local.replace("127.0.0.1:8787", f"127.0.0.1:{port}")
         verified = "systemd-analyze is not installed"
         if shutil.which("systemd-analyze"):
             (folder / "tasks.service").write_text(local)
@@ -261,20 +263,41 @@ def check_unit(program):
                                   capture_output=True, text=True)
             expect(done.returncode == 0 and "tasks.service" not in done.stderr, done.stderr)
             verified = "verified"
+        manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        manager.bind(str(folder / "notify"))
+        manager.settimeout(LIMIT)
         environment = {**os.environ, **dict(each.split("=", 1) for each in settings_of(local, "Environment")),
-                       "CREDENTIALS_DIRECTORY": str(folder)}
-        (line,) = settings_of(local, "ExecStart")
-        command = shlex.split(line.replace("${CREDENTIALS_DIRECTORY}", str(folder)))
+                       "CREDENTIALS_DIRECTORY": str(folder), "NOTIFY_SOCKET": str(folder / "notify")}
+
+        def command_of(name, **variables):
+            (line,) = settings_of(local, name)
+            for variable, value in variables.items():
+                line = line.replace(f"${{{variable}}}", value).replace(f"${variable}", value)
+            return shlex.split(line)
+
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        with running(command, port, env=environment, cwd=state, **quiet):
+        credentials = {"CREDENTIALS_DIRECTORY": str(folder)}
+        subprocess.run(command_of("ExecStartPre", **credentials), env=environment, cwd=state, check=True, **quiet)
+        command = command_of("ExecStart", **credentials)
+        expect(settings_of(local, "Type") == ["notify"])
+        with running(command, port, env=environment, cwd=state, **quiet) as process:
+            expect(manager.recv(4096).startswith(b"READY=1\n"), "the first message has another state")
             client = Client(port, TOKENS[0], secure=False)
             expect(client.open() == 200)
             client.create()
+            audit_log = folder / "audit.jsonl"
+            until(audit_log.exists, "the audit log exists")
+            audit_log.rename(folder / "audit.jsonl.1")
+            subprocess.run(command_of("ExecReload", MAINPID=str(process.pid)), check=True)
+            until(audit_log.exists, "the audit log is opened again")
+            client.create()
+        expect(manager.recv(4096).startswith(b"STOPPING=1\n"), "the last message has another state")
+        manager.close()
         # Codes that no restart corrects, as the unit says.
         (prevented,) = settings_of(local, "RestartPreventExitStatus")
         wrong = subprocess.run([*command, "--no-such-flag"], env=environment, cwd=state, **quiet)
         expect(str(wrong.returncode) in prevented.split(), "an invalid argument ended with", wrong.returncode)
-    return f"tasks.service: {verified}; its command starts, serves, and ends with 0 at SIGTERM"
+    return f"tasks.service: {verified}; its commands check, start, reload and end it, and it notifies"
 
 
 def check_image(program):
@@ -300,12 +323,12 @@ def check_image(program):
             place = root / goal.lstrip("/")
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, place)
-        port = free_port()
-        variables = dict(each.split("=", 1) for line in instruction("ENV") for each in line.split())
-        configuration(root / "run/secrets")
-        command = json.loads(instruction("ENTRYPOINT")[0]) + json.loads(instruction("CMD")[0])
         # The port of the image may be in use here.
-        command = [each.replace(":8787", f":{port}") for each in command]
+        port = free_port()
+        variables = dict(each.replace(":8787", f":{port}").split("=", 1)
+                         for line in instruction("ENV") for each in line.split())
+        configuration(root / "run/secrets", audit_log=f"{data}/audit.jsonl")
+        command = json.loads(instruction("ENTRYPOINT")[0]) + json.loads(instruction("CMD")[0])
         inside = [shutil.which("chroot"), f"--userspec={user}", root, *command]
         expect(work == data, "the folder of the data is another one")
         with running(inside, port, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):

@@ -20,7 +20,7 @@ class Client:
     def __init__(self, port, token, secure=True):
         self.port, self.token, self.secure, self.session = port, token, secure, None
 
-    def request(self, method, body=None, **headers):
+    def request(self, method, body=None, path="/mcp", **headers):
         if self.secure:
             context = ssl._create_unverified_context()
             connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=LIMIT, context=context)
@@ -31,7 +31,7 @@ class Client:
         if self.session:
             sent["Mcp-Session-Id"] = self.session
         sent.update({name.replace("_", "-"): value for name, value in headers.items()})
-        connection.request(method, "/mcp", body and json.dumps(body), sent)
+        connection.request(method, path, body and json.dumps(body), sent)
         return connection.getresponse()
 
     def post(self, method, params=None, id=1, **headers):
