@@ -221,6 +221,7 @@ pub(super) fn shutting_down() -> OperationError {
     OperationError::new(ErrorCode::InternalError, message)
         .with_detail("retry_after_seconds", RETRY_AFTER_SECONDS)
         .with_detail("operation_ran", false)
+        .explained_by_the_log()
 }
 
 /// The description of a running call in the log.

@@ -223,6 +223,14 @@ impl OperationError {
         error
     }
 
+    /// The same error without a line at the level `error`, because the log says why calls fail.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn explained_by_the_log(mut self) -> Self {
+        self.0.is_logged = true;
+        self
+    }
+
     /// Whether the log has the cause already.
     pub(crate) fn is_logged(&self) -> bool {
         self.0.is_logged
