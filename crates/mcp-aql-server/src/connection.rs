@@ -107,6 +107,7 @@ impl Connection {
     }
 
     /// The session, if it was opened.
+    #[cfg(feature = "http")]
     pub(super) fn opened(&self) -> Option<&Session> {
         self.session.get()
     }

@@ -29,7 +29,7 @@ impl HttpOptions {
     /// The serving functions do the same, unless it was done before: options that are set afterwards override the file.
     ///
     /// # Errors
-    /// [`Error::Build`] if the table `auth` of the file is invalid.
+    /// [`Error::Build`](mcp_aql_core::Error::Build) if the table `auth` of the file is invalid.
     pub fn configured(mut self, adapter: &Adapter) -> Result<Self> {
         if !std::mem::replace(&mut self.is_configured, true) {
             self.apply(&adapter.settings().http);

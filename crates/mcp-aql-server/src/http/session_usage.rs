@@ -117,8 +117,9 @@ mod tests {
         }
         let usages: Vec<_> = opening.iter().map(|(usage, _)| Arc::clone(usage)).collect();
         let order = || {
-            let idle = by_idleness((0..4).collect(), |it| &usages[*it]);
-            idle.into_iter().map(|(_, it)| it).collect::<Vec<_>>()
+            let all: Vec<(usize, Arc<SessionUsage>)> = usages.iter().cloned().enumerate().collect();
+            let idle = by_idleness(all, |(_, usage)| usage);
+            idle.into_iter().map(|(_, (it, _))| it).collect::<Vec<_>>()
         };
         let rank = |it: usize| usages[it].eviction_rank();
         assert!(order().is_empty(), "a session that is being opened is in use");

@@ -134,9 +134,9 @@ impl BodyGuard {
             };
         }
         resolve_wildcards(request.headers_mut());
-        match *request.method() {
-            _ if resumes_stream(&request) => self.resume_stream(request).await,
-            _ => self.use_session(request).await,
+        match resumes_stream(&request) {
+            true => self.resume_stream(request).await,
+            false => self.use_session(request).await,
         }
     }
 
