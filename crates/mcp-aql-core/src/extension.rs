@@ -18,6 +18,7 @@ use crate::main_error::Result;
 use crate::operation::{Handler, OperationSpec, RenameParams, UpstreamMemory, UsageRecorder};
 use crate::router::{EndpointProfile, Entry};
 use crate::services::Services;
+use crate::session::Session;
 use crate::store::Store;
 use crate::tightening::Tightening;
 
@@ -163,5 +164,10 @@ pub trait Service: Send + Sync {
     /// Starts background work when a built-in transport serves the adapter. Dropping the returned value stops it.
     fn start(&self) -> BoxFuture<'_, Result<Option<Box<dyn Any + Send>>>> {
         Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// Returns whether work of this session runs that the end of the session would stop.
+    fn runs_work_of(&self, _session: &Session) -> bool {
+        false
     }
 }

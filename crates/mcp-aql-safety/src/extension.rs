@@ -17,6 +17,7 @@ use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::gatekeeper::Policy;
 use mcp_aql_core::main_error::Result;
 use mcp_aql_core::services::Services;
+use mcp_aql_core::session::Session;
 use mcp_aql_core::store::Store;
 use mcp_aql_core::tightening::Tightening;
 use mcp_aql_stores::SqliteStore;
@@ -213,5 +214,9 @@ impl Service for SafetyService {
             core.warn_of_channels();
             Ok(console.map(|console| Box::new(console) as _))
         })
+    }
+
+    fn runs_work_of(&self, session: &Session) -> bool {
+        self.0.has_executing_agents(session)
     }
 }

@@ -11,7 +11,7 @@ use mcp_aql::store::{Change, MemoryStore, Record, Store, StoreError};
 use mcp_aql::{BoxFuture, HttpOptions};
 use serde_json::{Value, json};
 
-use super::{request, start};
+use super::{hello, request, start};
 use crate::support::adapter::builder;
 
 /// A store with slow writes.
@@ -68,4 +68,22 @@ async fn executions_of_a_session_end_before_the_server_stops() {
     server.stop.send(()).unwrap();
     server.done.await.unwrap().unwrap();
     assert_eq!(status().await, "cancelled");
+}
+
+#[tokio::test]
+async fn a_session_with_an_agent_is_not_evicted() {
+    // REQ-LIF-10, REQ-SES-02
+    let safety = SafetyLoop::new().channel(MemoryChannel::default());
+    let builder = builder().safety_loop(safety).store(MemoryStore::default());
+    let server = start(builder, HttpOptions::new().max_sessions(1)).await;
+    let session = server.session("2025-11-25").await;
+    let headers = [("Mcp-Session-Id", &*session)];
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "mcp_aql_execute",
+        "arguments": { "operation": "execute_agent", "params": { "element_name": "Ada" } } } });
+    let (status, answer) = server.post(&headers, call.to_string()).await;
+    assert!(status == 200 && answer.contains("success\\\":true"), "{answer}");
+    assert_eq!(server.post(&[], hello()).await.0, 503);
+    assert_eq!(server.send("DELETE", &headers, "").await.0, 202);
+    assert_eq!(server.post(&[], hello()).await.0, 200);
 }

@@ -99,10 +99,11 @@ impl Adapter {
         self.inner.pipeline.services.audit.reopen();
     }
 
-    /// Whether this process runs executions that the end of this session would stop.
+    /// Whether this process runs executions that the end of this session would stop, or an extension has other such work.
     #[doc(hidden)]
     pub fn runs_executions_of(&self, session: &Session) -> bool {
         self.inner.pipeline.executions.are_running_in(session)
+            || self.inner.services.iter().any(|service| service.runs_work_of(session))
     }
 
     /// Ends these executions, and waits until the work of ended sessions is complete.

@@ -56,6 +56,12 @@ impl SafetyCore {
         Arc::clone(all.entry(self.me.clone()).or_default())
     }
 
+    /// Returns whether agents execute in this session. An agent whose execution ended for another reason than a call of the
+    /// session may count too.
+    pub(crate) fn has_executing_agents(&self, session: &Session) -> bool {
+        !lock(&self.agents_of(session).executing).is_empty()
+    }
+
     /// Returns the agents that execute in this session. Callers without a session count as one session, across
     /// all processes.
     pub(super) async fn executing(

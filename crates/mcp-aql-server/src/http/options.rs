@@ -190,10 +190,10 @@ impl HttpOptions {
     /// that have served no request since `initialize`, then the others, and among these the one that has been unused
     /// for longest. Its client gets 404 for its next request, and opens a new session as MCP requires.
     ///
-    /// A session is idle if it has no running call or execution, and its client reads no reply and no stream of
-    /// events. If every session is in use, a new client gets HTTP's 503 with `Retry-After` and JSON-RPC's error
-    /// -32000. A session takes about 60 KiB, or 100 KiB with the replies to ten changes, plus
-    /// the state that your operations keep in it.
+    /// A session is idle if it has no running call or execution and no agent that executes, and its client reads no
+    /// reply and no stream of events. If every session is in use, a new client gets HTTP's 503 with `Retry-After` and
+    /// JSON-RPC's error -32000. A session takes about 60 KiB, or 100 KiB with the replies to ten changes, plus the state
+    /// that your operations keep in it.
     #[must_use]
     pub fn max_sessions(mut self, sessions: usize) -> Self {
         self.max_sessions = sessions;
