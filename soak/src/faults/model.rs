@@ -80,7 +80,8 @@ impl Call {
             _ => None,
         };
         let text = correlation_id.or(self.execution()).unwrap_or(self.kind.operation());
-        ["WARN", "ERROR"].iter().any(|level| self.log.count(&[level, text]) > 0)
+        // With the space, a level does not match the code of an error.
+        ["WARN ", "ERROR "].iter().any(|level| self.log.count(&[level, text]) > 0)
     }
 
     /// The number of lines of the log that say that the process did not wait for the call or its execution.

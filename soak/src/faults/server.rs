@@ -165,7 +165,7 @@ fn command(place: &Place) -> Result<Command, Fault> {
     if let Some(schema) = &place.schema {
         command.args(["--schema", schema]);
     }
-    // At this level, the log has a line when a stop begins. The lines about calls have the default level, which is higher.
+    // At this level, the log has a line when a stop begins. Of the lines about calls, the suite reads warnings and errors.
     command.env("MCP_AQL_LOG", "info").env_remove("MCP_AQL_LOG_FORMAT");
     command.stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
     Ok(command)
