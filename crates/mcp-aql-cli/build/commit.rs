@@ -17,7 +17,7 @@ pub(crate) struct SourceCommit {
 /// Returns the commit from which a package was published, or that of the checkout if `of_checkout` is set.
 pub(crate) fn of_package(package: &Path, of_checkout: bool) -> Option<SourceCommit> {
     // A published package has both files, unless it was packaged outside of a repository. It may lie in a repository
-    // that has nothing to do with it.
+    // to which it does not belong.
     if package.join("Cargo.toml.orig").exists() {
         let info = std::fs::read_to_string(package.join(".cargo_vcs_info.json")).ok()?;
         let commit = published(&info)?;
@@ -32,7 +32,7 @@ fn published(info: &str) -> Option<String> {
     abbreviated(rest.split('"').nth(1)?)
 }
 
-/// Asks git.
+/// Queries git.
 fn checked_out(package: &Path) -> Option<SourceCommit> {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").arg("-C").arg(package).args(arguments).output().ok()?;

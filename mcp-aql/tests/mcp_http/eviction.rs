@@ -1,4 +1,4 @@
-//! Sessions that make room for new ones.
+//! Sessions that are evicted at the limit on sessions.
 
 use std::time::Duration;
 

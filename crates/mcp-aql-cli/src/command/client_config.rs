@@ -1,5 +1,4 @@
-//! The command `config`: prints the entry that starts this adapter for a client's configuration
-//! file.
+//! Prints the entry that starts this adapter for a client's configuration file.
 
 use std::any::TypeId;
 use std::io::{IsTerminal as _, Write as _};

@@ -46,11 +46,12 @@ impl ConfigCommand {
     }
 }
 
-/// Checks what building the adapter has not: the table `auth`, and the address.
+/// Checks the table `auth` and the address. Building the adapter has checked everything else.
 fn check(adapter: &Adapter, output: &Output, serve: &ServeArgs) -> Result {
     let address = serve.check(adapter)?;
     let settings = adapter.settings();
-    let files = &settings.sources.files;
+    let files = settings.sources.files.iter().map(|file| file.display().to_string());
+    let files: Vec<_> = files.collect();
     if output.json() {
         let report = json!({
             "valid": true, "files": files, "address": address, "warnings": settings.notices(),
@@ -59,7 +60,7 @@ fn check(adapter: &Adapter, output: &Output, serve: &ServeArgs) -> Result {
     }
     output.line("The configuration is valid.")?;
     for file in files {
-        output.line(&format!("file  {}", file.display()))?;
+        output.line(&format!("file  {file}"))?;
     }
     match address {
         Some(address) => output.line(&format!("`serve` listens on {address}")),

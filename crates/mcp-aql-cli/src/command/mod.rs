@@ -168,7 +168,7 @@ pub enum Command {
     },
     /// Check or show the configuration, or print what a client needs to start this adapter
     Config {
-        /// What to do
+        /// The subcommand
         #[command(subcommand)]
         command: ConfigCommand,
     },

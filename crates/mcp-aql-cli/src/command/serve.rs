@@ -23,10 +23,10 @@ pub struct ServeArgs {
         value_parser = RangedI64ValueParser::<u64>::new().range(0..=3_600),
     )]
     pub drain_timeout: Option<u64>,
-    /// Flags that go with `--http`
+    /// The flags of serving over HTTP
     #[command(flatten)]
     pub http: HttpArgs,
-    /// Flags that go with `--metrics`
+    /// The flags of serving metrics
     #[command(flatten)]
     pub metrics: MetricsArgs,
 }

@@ -11,7 +11,7 @@ use mcp_aql_server::ServeStdio as _;
 
 use super::Exit;
 
-/// Stands in for the HTTP options while the feature `http` is off.
+/// The HTTP options while the feature `http` is off.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[non_exhaustive]
 pub struct HttpArgs {

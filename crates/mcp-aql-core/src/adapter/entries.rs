@@ -46,20 +46,21 @@ impl Settings {
     /// Lists the settings with their values and defaults.
     pub(super) fn listed(&self) -> Vec<Setting> {
         let default = Self::default();
-        let budget = |settings: &Self| json!(settings.description_budget);
+        // A path that is not UTF-8 has no JSON.
+        let audit_log = self.audit_log.as_ref().map(|path| path.display().to_string());
         let mut all = vec![
             Setting::new("endpoint_mode", self.mode.as_str(), default.mode.as_str()),
             Setting::new("endpoint_profile", &*self.profile, default.profile),
             Setting::new("tool_prefix", &*self.tool_prefix, ""),
             Setting::new("strict_mode", self.strict, default.strict),
             Setting::new("structured_content", self.structured_content, default.structured_content),
-            Setting::new("description_budget", budget(self), Value::Null),
+            Setting::new("description_budget", self.description_budget, Value::Null),
             Setting::new(
                 "drain_timeout_seconds",
                 seconds(self.drain_timeout),
                 seconds(default.drain_timeout),
             ),
-            Setting::new("audit_log", json!(self.audit_log), Value::Null),
+            Setting::new("audit_log", audit_log, Value::Null),
             Setting::new("log_format", self.log_format.as_str(), default.log_format.as_str()),
         ];
         all.extend(self.listed_limits());
@@ -109,7 +110,7 @@ fn seconds(duration: Duration) -> Value {
     }
 }
 
-/// The table `auth`, without what could sign a caller in.
+/// Lists the table `auth`. Secrets are masked.
 fn listed_auth(table: &Value) -> Vec<Setting> {
     let mut open = vec![("auth".to_owned(), table)];
     let mut all = Vec::new();
@@ -131,7 +132,7 @@ fn listed_auth(table: &Value) -> Vec<Setting> {
     all
 }
 
-/// Stands for a secret.
+/// The text in place of a secret.
 const MASK: &str = "(masked)";
 
 /// A value whose URL has no user and password.

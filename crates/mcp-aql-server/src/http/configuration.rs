@@ -11,7 +11,7 @@ use mcp_aql_core::principal::Principal;
 use super::options::{HttpOptions, Shared};
 use crate::auth::{AuthenticationError, Authenticator, Configured, configured};
 
-/// Authenticates nobody.
+/// Authenticates no caller.
 struct Closed;
 
 impl Authenticator for Closed {

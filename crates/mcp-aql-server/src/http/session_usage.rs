@@ -1,4 +1,4 @@
-//! Whether a session is in use, and since when it is not. An idle session can make room for a new one.
+//! Whether a session is in use, and since when it is idle. An idle session can be evicted.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ struct Usage {
     has_served: bool,
     /// The end of the last use, or the time at which the session was opened.
     used_at: Instant,
-    /// Set when the session made room for another one. It can no longer be used.
+    /// Set when the session was evicted. It can no longer be used.
     is_evicted: bool,
 }
 

@@ -123,7 +123,7 @@ impl Sessions {
         let Some((_, session)) = evicted else { return false };
         tracing::info!(
             mcp_session = &*session.id,
-            "an idle session makes room for another one, because the limit on sessions is reached"
+            "evicted an idle session, because the limit on sessions is reached"
         );
         if let Err(error) = self.close_session(&session.id).await {
             tracing::debug!(%error, "the session has ended");

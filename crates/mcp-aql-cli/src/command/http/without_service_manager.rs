@@ -1,4 +1,4 @@
-//! Stands in for the service manager where there is no systemd.
+//! Notifications of the service manager on systems without systemd.
 
 /// Does nothing.
 pub(super) fn notify(_state: &str) {}

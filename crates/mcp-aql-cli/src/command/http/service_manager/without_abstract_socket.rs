@@ -1,4 +1,4 @@
-//! Stands in for abstract sockets where there are none.
+//! The addresses of abstract sockets on systems that have none.
 
 use std::io;
 use std::os::unix::net::SocketAddr;
