@@ -6,6 +6,7 @@ mod builder_gates;
 mod command_line;
 mod config;
 mod entries;
+mod http_table;
 mod internals;
 mod parts;
 #[cfg(feature = "limits")]
@@ -22,9 +23,9 @@ use mcp_aql_protocol::Limits;
 use serde_json::{Map, Value};
 
 pub use builder::AdapterBuilder;
-pub use config::HttpTable;
 #[cfg(any(test, feature = "test-util"))]
 pub use config::test_util as config_test_util;
+pub use http_table::HttpTable;
 pub use parts::Parts;
 pub use settings::Settings;
 

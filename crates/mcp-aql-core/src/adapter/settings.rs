@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_aql_protocol::Limits;
 
-use super::config::HttpTable;
+use super::http_table::HttpTable;
 use crate::access::Access;
 use crate::clock::TimeSource;
 use crate::concurrency::Concurrency;

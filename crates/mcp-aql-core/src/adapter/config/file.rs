@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use mcp_aql_protocol::nearest_name;
 use serde::Deserialize;
 
-use super::http_table::HttpTable;
 use super::root_keys::RootKeys;
 use crate::access::AccessTable;
+use crate::adapter::HttpTable;
 use crate::config_entry::{ConfigSources, SettingSource};
 use crate::extension::Extension;
 use crate::gatekeeper::GateTable;

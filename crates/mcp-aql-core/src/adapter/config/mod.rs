@@ -1,7 +1,6 @@
 //! The configuration files and the environment variables of an adapter.
 
 mod file;
-mod http_table;
 mod root_keys;
 #[cfg(any(test, feature = "test-util"))]
 pub mod test_util;
@@ -14,7 +13,6 @@ use std::time::Duration;
 #[cfg(test)]
 pub(super) use self::file::KEYS as CORE_KEYS;
 use self::file::{ConfigError, ConfigFile, ExecutionsTable};
-pub use self::http_table::HttpTable;
 use super::Settings;
 use crate::config_entry::{Setting, SettingSource};
 use crate::execution::ExecutionOptions;
