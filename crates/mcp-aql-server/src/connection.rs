@@ -107,14 +107,13 @@ impl Connection {
     }
 
     /// The session, if it was opened.
-    #[cfg(feature = "http")]
     pub(super) fn opened(&self) -> Option<&Session> {
         self.session.get()
     }
 
     /// Ends the session.
     pub(super) fn end(&self) {
-        if let Some(session) = self.session.get() {
+        if let Some(session) = self.opened() {
             session.end();
         }
     }
