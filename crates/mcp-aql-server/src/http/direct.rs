@@ -192,12 +192,7 @@ impl DirectCalls {
                 let asks = connection.takes_questions()
                     && self.server.service().may_need_confirmation(&arguments);
                 let fits = reads && !asks && meta.protocol_version().is_none();
-                let cancellation = Cancellation::default();
-                let begin = || {
-                    let id = canonical_id(&id);
-                    SessionCall::begin(Arc::clone(session), &id, cancellation.clone())
-                };
-                let running = fits.then(begin).flatten()?;
+                let (running, cancellation) = fits.then(|| begin_call(session, &id)).flatten()?;
                 let extensions = take_extensions(extensions);
                 let scope = CallScope { extensions, ..CallScope::default() };
                 let call = DecodedCall { tool, arguments, meta, id, room, scope };
@@ -282,6 +277,13 @@ impl DecodedCall<'_> {
             message
         }
     }
+}
+
+/// Begins the call of a session with this id, unless the session was evicted.
+fn begin_call(session: &Arc<OpenSession>, id: &str) -> Option<(SessionCall, Cancellation)> {
+    let cancellation = Cancellation::default();
+    let call = SessionCall::begin(Arc::clone(session), &canonical_id(id), cancellation.clone())?;
+    Some((call, cancellation))
 }
 
 /// Takes the extensions of a request that the middleware of the author's server has set.
