@@ -110,6 +110,19 @@ fn seconds(duration: Duration) -> Value {
     }
 }
 
+/// The keys of the table `auth` whose values are no secrets. The HTTP server checks the table.
+const OPEN_AUTH_KEYS: &[&str] = &[
+    "auth.resource",
+    "auth.jwt.issuer",
+    "auth.jwt.audience",
+    "auth.jwt.keys_url",
+    "auth.jwt.keys_file",
+    "auth.jwt.algorithms",
+    "auth.jwt.scope_claims",
+    "auth.jwt.leeway_seconds",
+    "auth.jwt.max_key_age_seconds",
+];
+
 /// Lists the table `auth`. Secrets are masked.
 fn listed_auth(table: &Value) -> Vec<Setting> {
     let mut open = vec![("auth".to_owned(), table)];
@@ -125,7 +138,12 @@ fn listed_auth(table: &Value) -> Vec<Setting> {
                 let tokens = value.as_array().map(Vec::as_slice).unwrap_or_default();
                 all.push(Setting::joined(key, tokens.iter().map(subject)));
             }
-            _ => all.push(Setting::new(key, without_credentials(value), Value::Null)),
+            Value::Null => all.push(Setting::new(key, Value::Null, Value::Null)),
+            _ if OPEN_AUTH_KEYS.contains(&key.as_str()) => {
+                all.push(Setting::new(key, without_credentials(value), Value::Null));
+            }
+            // A key that is not valid may have a secret.
+            _ => all.push(Setting::new(key, MASK, Value::Null)),
         }
     }
     all.sort_by(|one, other| one.key.cmp(&other.key));
@@ -241,10 +259,11 @@ mod tests {
         let table = json!({
             "resource": "https://tasks.example.org/mcp",
             "tokens": [{ "subject": "ada", "sha256": "9f86d081", "claims": { "pin": "1234" } }],
-            "jwt": { "keys_url": "https://user:word@login.example.org/keys?x=@" },
+            "jwt": { "keys_url": "https://user:word@login.example.org/keys?x=@", "secret": "5678" },
+            "token": "plain",
         });
         let listed = format!("{:?}", listed_auth(&table));
-        for secret in ["9f86d081", "1234", "user:word"] {
+        for secret in ["9f86d081", "1234", "user:word", "5678", "plain"] {
             assert!(!listed.contains(secret), "{listed}");
         }
         for open in
