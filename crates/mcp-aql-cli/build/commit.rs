@@ -41,7 +41,9 @@ fn checked_out(package: &Path) -> Option<SourceCommit> {
     // The package is part of the repository.
     git(&["ls-files", "--error-unmatch", "Cargo.toml"])?;
     let place = |name| git(&["rev-parse", "--path-format=absolute", "--git-path", name]);
-    let changes_with = ["HEAD", "logs/HEAD"].into_iter().filter_map(place).collect();
+    let places = ["HEAD", "logs/HEAD"].into_iter().filter_map(place);
+    // Cargo would run the script in every build for a file that does not exist.
+    let changes_with = places.filter(|file| Path::new(file).exists()).collect();
     let commit = abbreviated(&git(&["rev-parse", "HEAD"])?)?;
     Some(SourceCommit { commit, changes_with })
 }
