@@ -48,7 +48,7 @@ pub(crate) enum GuardCommand {
         name: Option<String>,
     },
     #[command(flatten)]
-    Adapter(mcp_aql::cli::Command),
+    Adapter(Box<mcp_aql::cli::Command>),
 }
 
 impl Arguments {

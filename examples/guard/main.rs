@@ -27,7 +27,7 @@ async fn main() -> mcp_aql::Result<()> {
     let state = arguments.state()?;
     let command = match &arguments.command {
         Some(GuardCommand::Console { name }) => return links::print(&state, name.as_deref()),
-        Some(GuardCommand::Adapter(command)) => Some(command.clone()),
+        Some(GuardCommand::Adapter(command)) => Some(command.as_ref().clone()),
         None => None,
     };
     let mut options = Options::from(command);

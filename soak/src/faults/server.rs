@@ -111,7 +111,7 @@ impl Server {
         let address = match child.stdin.take().zip(child.stdout.take()) {
             Some((input, output)) => {
                 let opened = timeout(PROCESS_TIMEOUT, Pipes::open(input, output)).await;
-                let pipes = opened.map_err(Fault::from).flatten();
+                let pipes = opened.unwrap_or_else(|late| Err(late.into()));
                 Address::Stdio(pipes.map_err(|fault| format!("{fault}:\n{}", log.tail()))?)
             }
             None => {
