@@ -87,10 +87,10 @@ fn each_setting_is_shown_with_its_source() {
         assert_eq!(entry(&shown, key), (value, source), "{key}");
     }
     // A file in the working directory names itself for what it makes stricter.
-    folder.write("mcp-aql.toml", "[limits]\nmax_request_size = 2048\nmax_nesting_depth = 99\n");
+    folder.write("mcp-aql.toml", "[limits]\nmax_request_size = 131072\nmax_nesting_depth = 99\n");
     let shown: Value = serde_json::from_str(&stdout(&folder.run(&["config", "show"]))).unwrap();
     let (value, source) = entry(&shown, "limits.max_request_size");
-    assert_eq!((value, &*source), (json!(2048), "working directory mcp-aql.toml"));
+    assert_eq!((value, &*source), (json!(131_072), "working directory mcp-aql.toml"));
     assert_eq!(entry(&shown, "limits.max_nesting_depth").1, "default");
 }
 
@@ -167,6 +167,12 @@ fn faults_of_the_configuration_exit_with_one_and_of_arguments_with_two() {
         let output = folder.run(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
     }
+    let file = folder.write("http.toml", "[http]\nstateless = true\n");
+    let args = ["serve", "--http", "127.0.0.1:0", "--config", text(&file), "--max-sessions", "5"];
+    let output = folder.run(&args);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    let fragment = "--max-sessions belongs to sessions, but `http.stateless` is true";
+    assert!(stderr(&output).contains(fragment), "{}", stderr(&output));
     let output = folder.command(&["serve"]).env("MCP_AQL_HTTP_ADDRESS", "here").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("MCP_AQL_HTTP_ADDRESS"), "{}", stderr(&output));
@@ -183,6 +189,17 @@ fn an_address_in_use_is_named() {
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         let message = format!("cannot listen on {address}: ");
         assert!(stderr(&output).contains(&message), "{}", stderr(&output));
+    }
+}
+
+/// A process that is killed on drop, if it runs.
+#[cfg(all(feature = "http", target_os = "linux"))]
+struct Running(std::process::Child);
+
+#[cfg(all(feature = "http", target_os = "linux"))]
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
     }
 }
 
@@ -203,13 +220,14 @@ fn the_service_manager_learns_when_the_adapter_is_ready_and_stops() {
         String::from_utf8_lossy(&buffer[..length]).into_owned()
     };
     let mut command = folder.command(&["serve", "--config", text(&file)]);
-    let mut child = command.env("NOTIFY_SOCKET", &socket).stderr(Stdio::null()).spawn().unwrap();
+    let child = command.env("NOTIFY_SOCKET", &socket).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = Running(child);
     let ready = received();
     assert!(ready.starts_with("READY=1\nSTATUS=MCP on http://127.0.0.1:"), "{ready}");
-    let process = child.id().to_string();
+    let process = child.0.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
     assert!(received().starts_with("STOPPING=1\n"));
-    assert!(child.wait().unwrap().success());
+    assert!(child.0.wait().unwrap().success());
 }
 
 #[cfg(feature = "http")]

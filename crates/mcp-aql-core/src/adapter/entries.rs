@@ -140,7 +140,7 @@ fn listed_auth(table: &Value) -> Vec<Setting> {
             }
             Value::Null => all.push(Setting::new(key, Value::Null, Value::Null)),
             _ if OPEN_AUTH_KEYS.contains(&key.as_str()) => {
-                all.push(Setting::new(key, without_credentials(value), Value::Null));
+                all.push(Setting::new(key, without_secrets(value), Value::Null));
             }
             // A key that is not valid may have a secret.
             _ => all.push(Setting::new(key, MASK, Value::Null)),
@@ -153,17 +153,21 @@ fn listed_auth(table: &Value) -> Vec<Setting> {
 /// The text in place of a secret.
 const MASK: &str = "(masked)";
 
-/// A value whose URL has no user and password.
-fn without_credentials(value: &Value) -> Value {
+/// A value whose URL has neither user and password nor a query.
+fn without_secrets(value: &Value) -> Value {
     let Some((scheme, rest)) = value.as_str().and_then(|text| text.split_once("://")) else {
         return value.clone();
     };
-    let authority = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(authority);
-    match authority.rsplit_once('@') {
-        Some((_, host)) => format!("{scheme}://{MASK}@{host}{path}").into(),
-        None => value.clone(),
-    }
+    let (rest, query) = match rest.split_once('?') {
+        Some((rest, _)) => (rest, format!("?{MASK}")),
+        None => (rest, String::new()),
+    };
+    let (authority, path) = rest.split_at(rest.find(['/', '#']).unwrap_or(rest.len()));
+    let (user, host) = match authority.rsplit_once('@') {
+        Some((_, host)) => (format!("{MASK}@"), host),
+        None => (String::new(), authority),
+    };
+    format!("{scheme}://{user}{host}{path}{query}").into()
 }
 
 #[cfg(test)]
@@ -259,16 +263,18 @@ mod tests {
         let table = json!({
             "resource": "https://tasks.example.org/mcp",
             "tokens": [{ "subject": "ada", "sha256": "9f86d081", "claims": { "pin": "1234" } }],
-            "jwt": { "keys_url": "https://user:word@login.example.org/keys?x=@", "secret": "5678" },
+            "jwt": { "keys_url": "https://user:word@login.example.org/keys?key=90ab", "secret": "5678" },
             "token": "plain",
         });
         let listed = format!("{:?}", listed_auth(&table));
-        for secret in ["9f86d081", "1234", "user:word", "5678", "plain"] {
+        for secret in ["9f86d081", "1234", "user:word", "90ab", "5678", "plain"] {
             assert!(!listed.contains(secret), "{listed}");
         }
-        for open in
-            ["ada", "https://(masked)@login.example.org/keys?x=@", "https://tasks.example.org/mcp"]
-        {
+        for open in [
+            "ada",
+            "https://(masked)@login.example.org/keys?(masked)",
+            "https://tasks.example.org/mcp",
+        ] {
             assert!(listed.contains(open), "{listed}");
         }
     }

@@ -183,6 +183,19 @@ impl Sessions {
         Some(guard)
     }
 
+    /// Passes a message to the session. If the session has ended since the request was accepted, the client learns that.
+    async fn deliver(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<(), SessionError> {
+        let delivered = self.inner.accept_message(id, message).await;
+        delivered.map_err(|error| match self.get(id) {
+            Some(_) => error.into(),
+            None => ended(id),
+        })
+    }
+
     /// Sends rmcp a message without effect, since it measures inactivity by the last message that
     /// it received.
     async fn keep(&self, session: &OpenSession) {
@@ -308,10 +321,10 @@ impl SessionManager for Sessions {
         {
             for number in session.calls.cancel(&long_id::written(&request)) {
                 // rmcp ignores the numbers of calls that are answered directly.
-                self.inner.accept_message(id, cancelled_request(number)).await?;
+                self.deliver(id, cancelled_request(number)).await?;
             }
         }
-        Ok(self.inner.accept_message(id, message).await?)
+        self.deliver(id, message).await
     }
 
     async fn create_standalone_stream(

@@ -166,6 +166,13 @@ impl HttpArgs {
     /// # Errors
     /// [`Error::Usage`] if the command line is at fault, and [`Error::Build`] if the configuration is.
     fn checked_options(&self, adapter: &Adapter, address: SocketAddr) -> Result<HttpOptions> {
+        let stateless = adapter.settings().http.stateless == Some(true);
+        if let Some(flag) = self.flags().iter().find(|flag| stateless && flag.needs_sessions()) {
+            return Err(Error::Usage(format!(
+                "{} belongs to sessions, but `http.stateless` is true: change one of them",
+                flag.name
+            )));
+        }
         let options = self.options(HttpOptions::new().configured(adapter)?);
         options.check(address.ip()).map_err(|error| match error {
             Error::Usage(problem) if self.http.is_none() => BuildError::of(problem).into(),

@@ -15,6 +15,23 @@ pub(super) struct Flag {
     pub(super) value: Option<Value>,
 }
 
+/// The keys that have no effect without sessions.
+const SESSION_KEYS: [&str; 6] = [
+    "max_sessions",
+    "max_sessions_per_principal",
+    "session_timeout_seconds",
+    "reply_retention_seconds",
+    "max_kept_replies_mib",
+    "max_kept_replies_per_session_mib",
+];
+
+impl Flag {
+    /// Whether the flag is given and has no effect without sessions.
+    pub(super) fn needs_sessions(&self) -> bool {
+        self.value.is_some() && SESSION_KEYS.contains(&self.key)
+    }
+}
+
 impl HttpArgs {
     /// The flags that belong to serving over HTTP.
     pub(super) fn flags(&self) -> Vec<Flag> {
@@ -126,6 +143,9 @@ mod tests {
             let name = flag.name.trim_start_matches('-');
             let argument = command.get_arguments().find(|it| it.get_long() == Some(name)).unwrap();
             let help = argument.get_help().unwrap().to_string();
+            let conflicts = command.get_arg_conflicts_with(argument);
+            let excludes = conflicts.iter().any(|it| it.get_long() == Some("stateless"));
+            assert_eq!(excludes, SESSION_KEYS.contains(&flag.key), "{name} with --stateless");
             if let Value::Number(default) = &defaults[flag.key] {
                 assert!(help.ends_with(&format!("[default: {default}]")), "{name}: {help}");
             }
