@@ -13,6 +13,8 @@ use crate::store::{Change, Expected, MonitoredStore, NewRecord, Ready, Store, St
 const PROBES: &str = "probes";
 /// How long that record is kept.
 const PROBE_TTL: Duration = Duration::from_secs(60 * 60);
+/// The time limit of preparing and checking the store at the start.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The store, the clock, the audit log and the work at the end of sessions.
 pub struct Services {
@@ -48,11 +50,17 @@ impl Services {
         Ok(&*self.store)
     }
 
-    /// Prepares the store and checks that it can be read and written. The errors are not logged.
+    /// Prepares the store and checks that it can be read and written within a time limit. The errors are not logged.
     pub(crate) async fn start_store(&self) -> Result<(), StoreError> {
         let store = self.store.unmonitored();
-        self.ready.get_or_try_init(|| store.prepare()).await?;
-        self.probe(store).await
+        let started = async {
+            self.ready.get_or_try_init(|| store.prepare()).await?;
+            self.probe(store).await
+        };
+        tokio::time::timeout(START_TIMEOUT, started).await.unwrap_or_else(|_| {
+            let seconds = START_TIMEOUT.as_secs();
+            Err(StoreError::failed(format!("it does not answer within {seconds} s")))
+        })
     }
 
     /// Checks that the store can be read and written.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use mcp_aql::prelude::*;
 use mcp_aql::store::{Change, MemoryStore, Record, Store, StoreError};
+use mcp_aql::transport::ServeHttp as _;
 use mcp_aql::{Adapter, BoxFuture, HttpOptions};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -166,4 +167,16 @@ async fn a_flood_of_probes_does_not_load_the_store() {
         assert_eq!(status, 503);
     }
     assert_eq!(store.writes.load(Ordering::SeqCst), before + 1, "all probes share one check");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_hangs_prevents_the_start() {
+    let store = Unreliable::new();
+    store.mode.send_replace(Mode::Hangs);
+    let builder = Adapter::builder("hall").without_config().operation(read_clock {}).store(store);
+    let adapter = builder.build().unwrap();
+    let address = "127.0.0.1:0".parse().unwrap();
+    let served = adapter.serve_http(address, HttpOptions::new()).await;
+    let refusal = served.unwrap_err().to_string();
+    assert!(refusal.ends_with("cannot be used: it does not answer within 30 s"), "{refusal}");
 }

@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 
 use clap::Args;
 use mcp_aql::HttpOptions;
-use mcp_aql::transport::ServeHttp as _;
+use mcp_aql::transport::{ServeHttp as _, Shutdown};
 use mcp_aql_aggregator::{Aggregator, adapter, plain};
 
 use super::face::Face;
 use super::output;
+use super::signals::shutdown_signal;
 
 /// Options for serving over HTTP.
 #[derive(Debug, Args)]
@@ -36,7 +37,7 @@ impl HttpArgs {
         self.http.is_some()
     }
 
-    /// Serves the chosen interface over HTTP.
+    /// Serves the chosen interface over HTTP. After `stop`, running calls finish, unless another signal arrives.
     pub(super) async fn serve(
         self,
         aggregator: &Aggregator,
@@ -50,6 +51,8 @@ impl HttpArgs {
         let listener = tokio::net::TcpListener::bind(address).await.map_err(wrong)?;
         // The system has now chosen the port if the address left it open.
         let address = listener.local_addr().map_err(wrong)?;
+        // A handler that was installed earlier would also receive the first signal.
+        let stop = Shutdown::when(stop).at_once_when(async { shutdown_signal().await });
         let served = match face {
             Face::Plain => {
                 let serving = plain::serve_listener(aggregator, listener, options, stop);

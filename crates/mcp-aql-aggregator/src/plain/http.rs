@@ -1,13 +1,15 @@
 //! Serves the query tool over streamable HTTP.
 
 use mcp_aql::HttpOptions;
+use mcp_aql::transport::Shutdown;
 use mcp_aql_server::serve_tools_listener;
 use tokio::net::TcpListener;
 
 use super::query_tool::QueryTool;
 use crate::engine::Aggregator;
 
-/// Serves MCP clients over streamable HTTP at `/mcp` until `stop` completes.
+/// Serves MCP clients over streamable HTTP at `/mcp` until `stop` completes, which is a future or a
+/// [`Shutdown`].
 ///
 /// The server has no sessions, because a query does not need one. `options` controls the checks of
 /// hosts and origins. Slow clients are disconnected.
@@ -21,7 +23,7 @@ pub async fn serve_listener<S>(
     stop: S,
 ) -> mcp_aql::Result<()>
 where
-    S: Future<Output = ()> + Send + 'static,
+    S: Into<Shutdown>,
 {
     let tool = QueryTool::new(aggregator.clone());
     serve_tools_listener(tool, listener, options.sessions(false), stop).await

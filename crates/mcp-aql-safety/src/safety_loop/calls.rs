@@ -20,6 +20,7 @@ use super::directive::StepOutcome;
 use super::evaluation::ReportedStep;
 use super::records::Target;
 use super::rejection;
+use super::secret_mask::masked;
 use super::state_machine::shortened;
 use super::transition::{Event, Rejection, Start};
 
@@ -30,6 +31,11 @@ pub(super) struct StepReport {
     pub(super) description: Option<String>,
     pub(super) outcome: Option<StepOutcome>,
     pub(super) findings: Option<String>,
+}
+
+/// An agent's text for the log, without what looks like a secret.
+fn logged(text: &str) -> String {
+    shortened(&masked(text))
 }
 
 impl SafetyCore {
@@ -130,9 +136,9 @@ impl SafetyCore {
             execution.ok_or_else(|| OperationError::internal("a step without an execution"))?;
         tracing::info!(
             agent,
-            hint = shortened(&reported.hint),
-            description = reported.description.as_deref().map(shortened),
-            findings = reported.findings.as_deref().map(shortened),
+            hint = logged(&reported.hint),
+            description = reported.description.as_deref().map(logged),
+            findings = reported.findings.as_deref().map(logged),
             may_continue = autonomy.may_continue,
             "step reported"
         );
