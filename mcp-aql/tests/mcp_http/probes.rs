@@ -7,7 +7,6 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use mcp_aql::prelude::*;
 use mcp_aql::store::{Change, MemoryStore, Record, Store, StoreError};
-use mcp_aql::transport::ServeHttp as _;
 use mcp_aql::{Adapter, BoxFuture, HttpOptions};
 use serde_json::{Value, json};
 use tokio::sync::watch;
