@@ -1,4 +1,4 @@
-//! What clients of MCP servers need besides the protocol itself.
+//! Code that clients of MCP servers need besides the protocol itself.
 //!
 //! - [`http`] (feature `http`): requests over HTTP, with proxies, TLS and server-sent events.
 //! - [`lines`]: lines of limited length.

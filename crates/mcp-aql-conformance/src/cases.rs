@@ -70,7 +70,7 @@ pub(crate) enum Skip {
     Blocked {
         /// The id of the check with the finding.
         by: &'static str,
-        /// What could not be read.
+        /// The part that could not be read.
         why: String,
     },
 }

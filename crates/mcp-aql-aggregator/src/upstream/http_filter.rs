@@ -1,4 +1,4 @@
-//! What the transport over HTTP asks of the filter of messages.
+//! The interface of the message filter for the transport over HTTP.
 
 use std::sync::atomic::Ordering::Relaxed;
 

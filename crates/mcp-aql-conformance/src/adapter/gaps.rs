@@ -28,7 +28,7 @@ pub(crate) struct Gap {
     pub(crate) part: Part,
     /// The check that reports the cause.
     pub(crate) by: &'static str,
-    /// What could not be read.
+    /// The part that could not be read.
     pub(crate) why: String,
 }
 

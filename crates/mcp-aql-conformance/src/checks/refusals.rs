@@ -1,4 +1,4 @@
-//! What the refusal of a mistaken call says about the next call: the names and values that it contains.
+//! The names and values that the refusal of a mistaken call gives for the next call.
 
 use serde_json::Value;
 

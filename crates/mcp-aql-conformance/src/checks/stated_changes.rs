@@ -8,7 +8,7 @@ use crate::items::{self, same};
 /// The maximum length of lists that are compared as sets: the comparison takes quadratic time.
 const MAX_SET_ENTRIES: usize = 1_000;
 
-/// What the descriptions of a field say about the difference between a submitted and a stored value.
+/// The statements in the descriptions of a field about the difference between a submitted and a stored value.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StatedChanges {
     /// Surrounding white space of a text is removed.

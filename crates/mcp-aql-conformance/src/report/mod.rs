@@ -246,7 +246,7 @@ pub struct CheckReport {
 pub struct Obstruction {
     /// The id of the check with the findings.
     pub check: String,
-    /// What could not be read.
+    /// The part that could not be read.
     pub why: String,
     /// The number of cases.
     pub cases: usize,

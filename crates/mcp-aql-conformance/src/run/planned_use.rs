@@ -1,4 +1,4 @@
-//! What a run would do with an operation, judged before any call of it.
+//! The use that a run would make of an operation, judged before any call of it.
 
 use super::{Run, arguments};
 use crate::adapter::Operation;
@@ -6,7 +6,7 @@ use crate::cases::Skip;
 use crate::category::Category;
 use crate::resources::RESERVED;
 
-/// What a run would do with an operation, with the reason.
+/// The use that a run would make of an operation, with the reason.
 #[derive(Debug)]
 pub(crate) enum PlannedUse {
     /// The run may call it with valid parameters.
@@ -27,7 +27,7 @@ pub(crate) struct PlannedItems {
 }
 
 impl Run {
-    /// What the run would do with an operation.
+    /// Returns the use that the run would make of an operation.
     pub(crate) fn planned_use(&self, operation: &Operation) -> PlannedUse {
         if operation.name == "introspect" {
             return PlannedUse::Called("the run reads the adapter with it".to_owned());
