@@ -150,12 +150,19 @@ fn faults_of_the_configuration_exit_with_one_and_of_arguments_with_two() {
         ("[http]\naddress = \"127.0.0.1:0\"\n[auth]\nresource = 7\n", "`auth`"),
         (&format!("[http]\naddress = \"127.0.0.1:0\"\n{token}"), "SHA-256"),
         ("[http]\naddress = \"0.0.0.0:1\"\n", "can be reached from other machines"),
+        (
+            "[http]\naddress = \"127.0.0.1:0\"\nallow_hosts = [\"http://a.test\"]\n",
+            "'http://a.test' is not a host",
+        ),
+        ("[http]\naddress = \"127.0.0.1:0\"\nallow_origins = [\"a.test\"]\n", "is not an origin"),
+        ("[auth.jwt]\nsecret = 'word\n", "line 2, column"),
     ] {
         let file = folder.write("http.toml", table);
         for command in [&["serve"][..], &["config", "check"]] {
             let output = folder.run(&[command, &["--config", text(&file)]].concat());
             assert_eq!(output.status.code(), Some(1), "{command:?} {table}: {}", stderr(&output));
             assert!(stderr(&output).contains(fragment), "{table}: {}", stderr(&output));
+            assert!(!stderr(&output).contains("word"), "{table}: {}", stderr(&output));
         }
     }
     for args in [

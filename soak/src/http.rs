@@ -143,10 +143,14 @@ impl Connection {
         Ok(name)
     }
 
-    pub(crate) async fn close_session(&mut self, name: &str) -> Result<(), Fault> {
+    /// Closes a session. Returns whether it was open.
+    pub(crate) async fn close_session(&mut self, name: &str) -> Result<bool, Fault> {
         let headers = format!("Mcp-Session-Id: {name}\r\n");
         let answer = self.send(&request(self.address, "DELETE", &headers, "")).await?;
-        expect(&answer, 202)
+        if answer.status == 404 {
+            return Ok(false);
+        }
+        expect(&answer, 202).map(|()| true)
     }
 
     /// Reads a complete answer.

@@ -150,20 +150,26 @@ impl Sessions {
         self.sessions.iter().filter(complete).count()
     }
 
-    pub(crate) async fn close(self) -> Result<(), Fault> {
+    /// Closes the sessions. Returns how many were evicted before.
+    pub(crate) async fn close(self) -> Result<usize, Fault> {
         let address = self.address;
-        let next_session = Arc::new(AtomicUsize::new(0));
+        let (next_session, evicted) =
+            (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let counted = Arc::clone(&evicted);
         spread(self.connections, self.sessions.len() as u64, |_, _| {
             let (sessions, next) = (Arc::clone(&self.sessions), Arc::clone(&next_session));
+            let evicted = Arc::clone(&counted);
             async move {
                 let mut connection = Connection::open(address).await?;
                 while let Some(session) = sessions.get(next.fetch_add(1, Relaxed)) {
-                    connection.close_session(&session.name).await?;
+                    let was_open = connection.close_session(&session.name).await?;
+                    evicted.fetch_add(usize::from(!was_open), Relaxed);
                 }
                 Ok(())
             }
         })
-        .await
+        .await?;
+        Ok(evicted.load(Relaxed))
     }
 }
 

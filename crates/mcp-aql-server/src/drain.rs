@@ -37,12 +37,14 @@ pub struct Shutdown {
     pub(super) begins: BoxFuture<'static, ()>,
     /// Completes when the server no longer waits for running calls. It is polled after `begins` has completed.
     pub(super) at_once: BoxFuture<'static, ()>,
+    /// Called when the store was checked and clients are accepted.
+    pub(super) serving: Box<dyn FnOnce() + Send>,
 }
 
 impl Shutdown {
     /// Begins the drain when this future completes.
     pub fn when(begins: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self { begins: erased(begins), at_once: erased(pending()) }
+        Self { begins: erased(begins), at_once: erased(pending()), serving: Box::new(|| {}) }
     }
 
     /// Ends the drain early when this future completes. It is polled from the beginning of the drain on.
@@ -61,12 +63,10 @@ impl Shutdown {
     ) -> Self {
         let begins = self.begins;
         let begins = async {
-            // Polled for the first time when the store was checked and clients are accepted.
-            serving();
             begins.await;
             stopping();
         };
-        Self { begins: erased(begins), ..self }
+        Self { begins: erased(begins), serving: Box::new(serving), ..self }
     }
 
     /// A server that does not stop by itself.
@@ -267,7 +267,7 @@ impl RunningCall {
             session = session.as_ref().map(Session::id),
             client_request_id,
             outcome,
-            "a call was cut off: it ran for longer than the server waits at its end"
+            "a call was cut off: it had not finished when the server ended"
         );
     }
 }

@@ -41,14 +41,19 @@ impl Server {
         self.run(session, "mcp_aql_execute", json!({ "operation": "execute_hold" })).await.0
     }
 
-    /// Opens a session as soon as there is room for it.
-    async fn session_when_possible(&self) {
+    /// Opens a session as soon as there is room for it. Returns its id.
+    async fn session_when_possible(&self) -> String {
         let opened = async {
-            while self.post(&[], hello()).await.0 != 200 {
+            loop {
+                let (status, answer) = self.post(&[], hello()).await;
+                if status == 200 {
+                    let id = answer.split("mcp-session-id: ").nth(1).unwrap();
+                    return id.split("\r\n").next().unwrap().to_owned();
+                }
                 sleep(Duration::from_millis(50)).await;
             }
         };
-        timeout(Duration::from_secs(60), opened).await.unwrap();
+        timeout(Duration::from_secs(60), opened).await.unwrap()
     }
 }
 
@@ -90,24 +95,45 @@ async fn the_session_unused_for_longest_makes_room() {
         ids.push(server.session("2025-11-25").await);
     }
     assert_eq!((server.hold(&ids[1]).await, server.hold(&ids[0]).await), (200, 200));
-    // The third one has served no request, and neither has its successor.
-    for evicted in [2, 3] {
+    for evicted in [2, 1] {
         ids.push(server.session("2025-11-25").await);
         assert_eq!(server.hold(&ids[evicted]).await, 404, "{evicted}");
     }
-    assert_eq!(server.hold(&ids[4]).await, 200);
-    let kept = *signals.sessions_ended.borrow();
-    ids.push(server.session("2025-11-25").await);
     // The state of the evicted session is dropped.
-    reached(&signals.sessions_ended, kept + 1).await;
-    let statuses =
-        [server.hold(&ids[1]).await, server.hold(&ids[0]).await, server.hold(&ids[4]).await];
-    assert_eq!(statuses, [404, 200, 200]);
+    reached(&signals.sessions_ended, 1).await;
+    assert_eq!((server.hold(&ids[0]).await, server.hold(&ids[4]).await), (200, 200));
+    ids.push(server.session("2025-11-25").await);
+    assert_eq!((server.hold(&ids[3]).await, server.hold(&ids[0]).await), (404, 200));
     // Its client sees that the session has ended for every kind of request.
     let headers = [("Mcp-Session-Id", &*ids[1])];
     for method in ["GET", "DELETE"] {
         assert_eq!(server.send(method, &headers, "").await.0, 404, "{method}");
     }
+}
+
+#[tokio::test]
+async fn sessions_whose_clients_leave_while_they_are_opened_can_be_evicted() {
+    // REQ-SES-02
+    let server = start(builder(), HttpOptions::new().max_sessions(8)).await;
+    let body = hello();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {}\r\nAccept: application/json, text/event-stream\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        server.address,
+        body.len()
+    );
+    for delay in 0..200 {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        sleep(Duration::from_micros(delay * 25)).await;
+    }
+    let mut held = Vec::new();
+    for _ in 0..8 {
+        let session = server.session_when_possible().await;
+        held.push(server.listen(&session).await);
+    }
+    assert_eq!(server.post(&[], hello()).await.0, 503);
+    drop(held.into_iter().map(|stream| stream.0).collect::<Vec<_>>());
 }
 
 #[tokio::test]

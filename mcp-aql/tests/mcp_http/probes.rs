@@ -178,4 +178,7 @@ async fn a_store_that_hangs_prevents_the_start() {
     let served = adapter.serve_http(address, HttpOptions::new()).await;
     let refusal = served.unwrap_err().to_string();
     assert!(refusal.ends_with("cannot be used: it does not answer within 30 s"), "{refusal}");
+    // A signal ends the wait.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    adapter.serve_listener(listener, HttpOptions::new(), async {}).await.unwrap();
 }

@@ -115,7 +115,7 @@ impl Server {
                 Address::Stdio(pipes.map_err(|fault| format!("{fault}:\n{}", log.tail()))?)
             }
             None => {
-                let line = log.line("/mcp").await?;
+                let line = log.line("MCP on http://").await?;
                 let url = line.split_once("http://").and_then(|(_, rest)| rest.split_once("/mcp"));
                 Address::Http(url.ok_or("no address")?.0.parse()?)
             }

@@ -68,7 +68,7 @@ fn check(adapter: &Adapter, output: &Output, serve: &ServeArgs) -> Result {
     }
 }
 
-/// Prints the settings.
+/// Prints the settings, and fails if `serve` would refuse them.
 fn show(
     adapter: &Adapter,
     output: &Output,
@@ -91,7 +91,8 @@ fn show(
     match output.json() {
         true => output.line(&entries.to_string()),
         false => output.table(&Table::of(&entries, &["key", "value", "source"])),
-    }
+    }?;
+    serve.check(adapter).map(drop)
 }
 
 /// Replaces the value of a setting with that of a flag.

@@ -153,21 +153,27 @@ fn listed_auth(table: &Value) -> Vec<Setting> {
 /// The text in place of a secret.
 const MASK: &str = "(masked)";
 
-/// A value whose URL has neither user and password nor a query.
+/// A value whose URLs have neither user and password nor a query. A text that may have a secret elsewhere is masked.
 fn without_secrets(value: &Value) -> Value {
-    let Some((scheme, rest)) = value.as_str().and_then(|text| text.split_once("://")) else {
-        return value.clone();
+    match value {
+        Value::String(text) => url_without_secrets(text).into(),
+        Value::Array(elements) => elements.iter().map(without_secrets).collect(),
+        other => other.clone(),
+    }
+}
+
+fn url_without_secrets(text: &str) -> String {
+    let (url, query) = match text.split_once('?') {
+        Some((url, _)) => (url, format!("?{MASK}")),
+        None => (text, String::new()),
     };
-    let (rest, query) = match rest.split_once('?') {
-        Some((rest, _)) => (rest, format!("?{MASK}")),
-        None => (rest, String::new()),
-    };
-    let (authority, path) = rest.split_at(rest.find(['/', '#']).unwrap_or(rest.len()));
-    let (user, host) = match authority.rsplit_once('@') {
-        Some((_, host)) => (format!("{MASK}@"), host),
-        None => (String::new(), authority),
-    };
-    format!("{scheme}://{user}{host}{path}{query}").into()
+    let Some((start, end)) = url.split_once('@') else { return format!("{url}{query}") };
+    match start.split_once("://") {
+        Some((scheme, user)) if !user.contains('/') && !end.contains('@') => {
+            format!("{scheme}://{MASK}@{end}{query}")
+        }
+        _ => MASK.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -276,6 +282,15 @@ mod tests {
             "https://tasks.example.org/mcp",
         ] {
             assert!(listed.contains(open), "{listed}");
+        }
+        for (text, masked) in [
+            ("https:/ada:word@host/keys", MASK),
+            ("https://ada:wo/rd@host", MASK),
+            ("https://ada:wo@rd@host", MASK),
+            ("host?word", "host?(masked)"),
+            ("https://host/keys", "https://host/keys"),
+        ] {
+            assert_eq!(without_secrets(&json!([text])), json!([masked]));
         }
     }
 }

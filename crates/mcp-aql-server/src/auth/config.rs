@@ -70,10 +70,8 @@ fn read(adapter: &Adapter, has_authenticator: bool) -> Result<Option<Configured>
     let fault =
         |problem: String| Error::Usage(format!("the table `auth` of the configuration: {problem}"));
     let table = AuthTable::deserialize(table).map_err(|error| fault(error.to_string()))?;
-    if let Some(url) = table.resource.as_deref().filter(|url| !is_url(url)) {
-        return Err(fault(format!(
-            "`resource` is '{url}', which is not a URL with http:// or https://"
-        )));
+    if table.resource.as_deref().is_some_and(|url| !is_url(url)) {
+        return Err(fault("`resource` is not a URL with http:// or https://".to_owned()));
     }
     if has_authenticator {
         return Ok(Some(Configured { authenticator: None, resource: table.resource }));

@@ -224,11 +224,16 @@ async fn listen(
     adapter: &Adapter,
     listener: TcpListener,
     options: HttpOptions,
-    stop: Shutdown,
+    mut stop: Shutdown,
 ) -> Result {
     let options = options.configured(adapter)?;
     options.check(listener.local_addr()?.ip())?;
-    let _services = adapter.start_services().await?;
+    let _services = tokio::select! {
+        biased;
+        started = adapter.start_services() => started?,
+        // The store may hang.
+        () = &mut stop.begins => return Ok(()),
+    };
     let served = serve(AdapterTools::new(adapter), listener, options, stop).await;
     adapter.flush_tracer().await;
     served
@@ -254,7 +259,7 @@ async fn serve(
     service: Arc<dyn ToolService>,
     listener: TcpListener,
     mut options: HttpOptions,
-    Shutdown { begins, at_once }: Shutdown,
+    Shutdown { begins, at_once, serving }: Shutdown,
 ) -> Result {
     let address = listener.local_addr()?;
     options.check(address.ip())?;
@@ -267,18 +272,19 @@ async fn serve(
     let (router, shared) = served(Arc::clone(&service), &options, Arc::clone(&sessions));
     let router = router.merge(health::routes(Arc::clone(&shared)));
     service.begin();
+    serving();
     tracing::info!(url = %format_args!("http://{address}{ENDPOINT_PATH}"), "listening");
     let (stopping, at_once) = (shutdown.clone(), at_once.shared());
     let bounds = (options.max_connections, options.client_timeout);
-    let serving = listener::serve(listener, router, bounds, shutdown);
+    let connections = listener::serve(listener, router, bounds, shutdown);
     let interrupted = async {
         stopping.cancelled().await;
         at_once.clone().await;
     };
-    let serving = async {
+    let connections = async {
         tokio::select! {
             biased;
-            () = serving => {}
+            () = connections => {}
             // The connections are dropped.
             () = interrupted => {}
         }
@@ -294,7 +300,7 @@ async fn serve(
         shared.end_sessions();
         service.end_all().await;
     };
-    tokio::join!(serving, stopped);
+    tokio::join!(connections, stopped);
     // The last requests may have opened sessions.
     sessions.end();
     shared.end_sessions();

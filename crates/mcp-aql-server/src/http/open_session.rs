@@ -52,9 +52,9 @@ impl OpenSession {
         }
     }
 
-    /// Ends the use by which the session is opened.
-    pub(super) fn end_opening(&self) {
-        drop(lock(&self.opening).take());
+    /// Takes the use by which the session is opened. Dropping it ends the use.
+    pub(super) fn take_opening(&self) -> Option<InUse> {
+        lock(&self.opening).take()
     }
 
     /// Whether rmcp must be notified that the session is in use, which is so once in this interval.

@@ -186,13 +186,14 @@ impl HttpOptions {
         self
     }
 
-    /// Sets the maximum number of sessions. Default: 1,000. Beyond it, a new session evicts an idle one: first those
-    /// that have served no request since `initialize`, then the others, and among these the one that has been unused
-    /// for longest. Its client gets 404 for its next request, and opens a new session as MCP requires.
+    /// Sets the maximum number of sessions. Default: 1,000. Beyond it, a new session evicts the idle one that has been
+    /// unused for longest. If sessions that have served no request since `initialize` hold more than an eighth of the
+    /// places, they come first. The client of an evicted session gets 404 for its next request, and opens a new session
+    /// as MCP requires.
     ///
     /// A session is idle if it has no running call or execution and no agent that executes, and its client reads no
     /// reply and no stream of events. If every session is in use, a new client gets HTTP's 503 with `Retry-After` and
-    /// JSON-RPC's error -32000. A session takes about 60 KiB, or 100 KiB with the replies to ten changes, plus the state
+    /// JSON-RPC's error -32000. A session takes about 65 KiB, or 105 KiB with the replies to ten changes, plus the state
     /// that your operations keep in it.
     #[must_use]
     pub fn max_sessions(mut self, sessions: usize) -> Self {
@@ -302,8 +303,22 @@ impl HttpOptions {
     ///
     /// # Errors
     /// [`Error::Usage`] if other machines could reach the address and the options do not allow
-    /// that.
+    /// that, or if an allowed host or origin is none, such as `https://tasks.example.org` as a host.
     pub fn check(&self, address: IpAddr) -> Result {
+        if let Some(host) = self.allowed_hosts.iter().find(|host| !is_host(host)) {
+            return Err(Error::Usage(format!(
+                "'{host}' is not a host: write it without scheme and path, such as `tasks.example.org`"
+            )));
+        }
+        let is_origin = |origin: &&String| {
+            let authority = origin.split_once("://").map(|(_, authority)| authority);
+            *origin == "null" || authority.is_some_and(is_host)
+        };
+        if let Some(origin) = self.allowed_origins.iter().find(|origin| !is_origin(origin)) {
+            return Err(Error::Usage(format!(
+                "'{origin}' is not an origin: write scheme, host and port, such as `https://app.example.org`"
+            )));
+        }
         if address.is_loopback() {
             return Ok(());
         }
@@ -318,10 +333,10 @@ impl HttpOptions {
             };
         }
         let missing = if self.remote {
-            "name the hosts by which it is called (`allow_host`, `--allow-host`)"
+            "name the hosts by which it is called (`allow_hosts`, `--allow-host`)"
         } else {
             "allow that (`allow_remote`, `--allow-remote`) and name the hosts by which it is called \
-             (`allow_host`, `--allow-host`)"
+             (`allow_hosts`, `--allow-host`)"
         };
         Err(Error::Usage(format!("{address} can be reached from other machines: {missing}")))
     }
@@ -339,4 +354,9 @@ impl HttpOptions {
         });
         origins.chain(self.allowed_origins.iter().cloned()).collect()
     }
+}
+
+/// Returns whether this can be a host, with or without a port.
+fn is_host(text: &str) -> bool {
+    !text.is_empty() && !text.contains(['/', '@', '?', '#']) && !text.contains(char::is_whitespace)
 }

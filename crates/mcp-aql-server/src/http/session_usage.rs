@@ -26,9 +26,7 @@ impl Usage {
     }
 }
 
-/// The priority of an idle session to be evicted. The least one is evicted first: sessions that were never used before
-/// those that were, and within both the one that has been unused for longest. A client that only opens sessions
-/// therefore evicts its own ones.
+/// The use of an idle session, by which it is evicted. It changes with each use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct EvictionRank {
     has_served: bool,
@@ -73,14 +71,19 @@ impl SessionUsage {
     }
 }
 
-/// Returns the idle ones of these sessions, the first to be evicted first.
+/// Returns the idle ones of these sessions, the first to be evicted first: the one that has been unused for longest.
+/// If more than an eighth of the limit is held by sessions that have served no request, they come before the others. A
+/// client that only opens sessions therefore evicts its own ones, and new clients do not evict each other.
 pub(super) fn by_idleness<S>(
     sessions: Vec<S>,
+    limit: usize,
     usage: impl Fn(&S) -> &SessionUsage,
 ) -> Vec<(EvictionRank, S)> {
     let ranked = |session: S| Some((usage(&session).eviction_rank()?, session));
     let mut idle: Vec<_> = sessions.into_iter().filter_map(ranked).collect();
-    idle.sort_by_key(|(rank, _)| *rank);
+    let unserved = idle.iter().filter(|(rank, _)| !rank.has_served).count();
+    let unserved_first = unserved > (limit / 8).max(1);
+    idle.sort_by_key(|(rank, _)| (unserved_first && rank.has_served, rank.used_at));
     idle
 }
 
@@ -118,7 +121,7 @@ mod tests {
         let usages: Vec<_> = opening.iter().map(|(usage, _)| Arc::clone(usage)).collect();
         let order = || {
             let all: Vec<(usize, Arc<SessionUsage>)> = usages.iter().cloned().enumerate().collect();
-            let idle = by_idleness(all, |(_, usage)| usage);
+            let idle = by_idleness(all, 8, |(_, usage)| usage);
             idle.into_iter().map(|(_, (it, _))| it).collect::<Vec<_>>()
         };
         let rank = |it: usize| usages[it].eviction_rank();
@@ -131,7 +134,7 @@ mod tests {
         drop(usages[1].begin());
         tokio::time::advance(Duration::from_secs(1)).await;
         drop(usages[0].begin());
-        assert_eq!(order(), [2, 3, 1, 0], "sessions that were never used come first");
+        assert_eq!(order(), [2, 3, 1, 0]);
         let before = rank(2).unwrap();
         let running = usages[2].begin();
         assert_eq!(order(), [3, 1, 0]);
@@ -141,5 +144,25 @@ mod tests {
         let after = rank(2).unwrap();
         assert!(usages[2].evict(&after) && !usages[2].evict(&after));
         assert!(usages[2].begin().is_none() && order() == [3, 1, 0]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn sessions_without_requests_come_first_if_they_hold_more_than_an_eighth() {
+        let mut sessions = Vec::new();
+        for has_served in [true, true, false, false] {
+            let (usage, opening) = SessionUsage::opening();
+            drop(opening);
+            if has_served {
+                drop(usage.begin());
+            }
+            sessions.push(usage);
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        let first = |limit: usize| {
+            let idle = by_idleness(sessions.iter().collect(), limit, |usage| usage);
+            let (_, first) = idle.first().unwrap();
+            sessions.iter().position(|usage| Arc::ptr_eq(usage, first)).unwrap()
+        };
+        assert_eq!((first(16), first(15)), (0, 2));
     }
 }

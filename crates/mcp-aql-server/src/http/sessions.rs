@@ -30,6 +30,9 @@ use super::task_routing;
 use crate::connection::Connection;
 use crate::service::ToolService;
 
+/// How long an evicted session may take to close.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// rmcp's sessions, with a limit.
 pub(super) struct Sessions {
     inner: LocalSessionManager,
@@ -103,9 +106,9 @@ impl Sessions {
         self.get(id)?.connection()
     }
 
-    /// Ends the idle session that has been unused for longest, of this principal if one is given. Returns whether there
+    /// Ends an idle session, of this principal if one is given, at a limit of this many sessions. Returns whether there
     /// was one.
-    async fn evict(&self, principal: Option<&str>) -> bool {
+    async fn evict(&self, principal: Option<&str>, limit: usize) -> bool {
         let considered: Vec<_> = {
             let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
             let of_principal = |it: &&Arc<OpenSession>| {
@@ -113,7 +116,7 @@ impl Sessions {
             };
             open.values().filter(of_principal).map(Arc::clone).collect()
         };
-        let idle = by_idleness(considered, |session| &session.usage);
+        let idle = by_idleness(considered, limit, |session| &session.usage);
         let evicted = idle.into_iter().find(|(rank, session)| {
             let connection = session.connection();
             let opened = connection.as_deref().and_then(Connection::opened);
@@ -125,8 +128,11 @@ impl Sessions {
             mcp_session = &*session.id,
             "evicted an idle session, because the limit on sessions is reached"
         );
-        if let Err(error) = self.close_session(&session.id).await {
-            tracing::debug!(%error, "the session has ended");
+        // Others wait to open sessions meanwhile. The session is no longer counted once this was polled.
+        match tokio::time::timeout(CLOSE_TIMEOUT, self.close_session(&session.id)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "the session has ended"),
+            Err(_) => tracing::debug!("the session does not react to its end"),
         }
         true
     }
@@ -218,14 +224,14 @@ impl SessionManager for Sessions {
         let (connection, principal) = current_request::opener();
         if let Some(principal) = &principal {
             while self.count_of(principal) >= self.most_of_principal {
-                if !self.evict(Some(principal)).await {
+                if !self.evict(Some(principal), self.most_of_principal).await {
                     notice(SessionProblem { no_own_session: true, ..SessionProblem::default() });
                     return Err(SessionError::FullForPrincipal(self.most_of_principal));
                 }
             }
         }
         while self.inner.sessions.read().await.len() >= self.most {
-            if !self.evict(None).await {
+            if !self.evict(None, self.most).await {
                 notice(SessionProblem { no_session: true, ..SessionProblem::default() });
                 return Err(SessionError::Full(self.most));
             }
@@ -247,10 +253,9 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, SessionError> {
+        // The client may be gone before the answer, in which case this future is dropped.
+        let _opening = self.get(id).and_then(|open| open.take_opening());
         let answer = self.inner.initialize_session(id, message).await;
-        if let Some(open) = self.get(id) {
-            open.end_opening();
-        }
         Ok(task_routing::declare(answer?, self.connection(id).as_deref()))
     }
 

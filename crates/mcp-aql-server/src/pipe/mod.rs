@@ -67,9 +67,10 @@ async fn serve(
     service: Arc<dyn ToolService>,
     read: Input,
     write: Writer,
-    Shutdown { mut begins, at_once }: Shutdown,
+    Shutdown { mut begins, at_once, serving }: Shutdown,
 ) -> Result {
     service.begin();
+    serving();
     let connection = Arc::new(Connection::lasting());
     let _end = EndOnDrop(Arc::clone(&connection));
     let state = ServerState::new(Arc::clone(&service), &service.tools());

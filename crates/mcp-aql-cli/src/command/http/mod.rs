@@ -217,13 +217,13 @@ impl HttpArgs {
 
 async fn serve(adapter: &Adapter, address: SocketAddr, options: HttpOptions) -> Result<Exit> {
     let listener = bind(address).await?;
+    // With port 0, the system chooses the port.
     let address = listener.local_addr()?;
-    // Printed after binding: with port 0, the system chooses the port.
-    let _ = writeln!(std::io::stderr(), "MCP on http://{address}/mcp, Ctrl-C to stop");
-    let stop = on_signal().reporting(
-        move || notify(&format!("READY=1\nSTATUS=MCP on http://{address}/mcp")),
-        || notify("STOPPING=1\nSTATUS=Shutting down"),
-    );
+    let report = move || {
+        let _ = writeln!(std::io::stderr(), "MCP on http://{address}/mcp, Ctrl-C to stop");
+        notify(&format!("READY=1\nSTATUS=MCP on http://{address}/mcp"));
+    };
+    let stop = on_signal().reporting(report, || notify("STOPPING=1\nSTATUS=Shutting down"));
     adapter.serve_listener(listener, options, stop).await?;
     Ok(Exit::Success)
 }

@@ -182,11 +182,20 @@ impl ConfigError {
 
 /// The problem in a file, with the most likely correction.
 fn describe_error(error: &toml_edit::de::Error) -> String {
+    let message = error.message().trim_end();
+    // The text quotes the line, whose value may be a secret: only its key is repeated.
     let text = error.to_string();
-    let text = text.trim_end();
-    match correction_in(error.message()) {
-        Some(near) => format!("{text}. Did you mean `{near}`?"),
-        None => text.to_owned(),
+    let mut lines = text.lines();
+    let place = lines.next().filter(|line| line.starts_with("TOML parse error at "));
+    let key = lines.nth(1).and_then(|line| line.split_once('|')?.1.split_once('='));
+    let problem = match (place, key) {
+        (Some(place), Some((key, _))) => format!("{place}, at `{}`: {message}", key.trim()),
+        (Some(place), None) => format!("{place}: {message}"),
+        (None, _) => message.to_owned(),
+    };
+    match correction_in(message) {
+        Some(near) => format!("{problem}. Did you mean `{near}`?"),
+        None => problem,
     }
 }
 
