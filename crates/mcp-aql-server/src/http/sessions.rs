@@ -35,7 +35,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// rmcp's sessions, with a limit.
 pub(super) struct Sessions {
-    inner: LocalSessionManager,
+    inner: Arc<LocalSessionManager>,
     service: Arc<dyn ToolService>,
     most: usize,
     /// The limit of one principal.
@@ -80,7 +80,7 @@ impl Sessions {
         // Replies are kept in `finished`, which has a bound. rmcp would keep a second copy of them, with their channels.
         inner.session_config.completed_cache_ttl = Duration::ZERO;
         Self {
-            inner,
+            inner: Arc::new(inner),
             service,
             most: options.max_sessions,
             most_of_principal: options.max_sessions_per_principal,
@@ -273,7 +273,15 @@ impl SessionManager for Sessions {
         if let Some(connection) = open.and_then(|open| open.connection()) {
             connection.end();
         }
-        Ok(self.inner.close_session(id).await?)
+        // A client that leaves meanwhile must not prevent that the session is removed.
+        let (inner, id) = (Arc::clone(&self.inner), Arc::clone(id));
+        match tokio::spawn(async move { inner.close_session(&id).await }).await {
+            Ok(closed) => Ok(closed?),
+            Err(error) => {
+                tracing::debug!(%error, "the session has ended");
+                Ok(())
+            }
+        }
     }
 
     async fn create_stream(
