@@ -30,6 +30,18 @@ impl Setting {
         let values = values.into_iter().collect();
         Self { is_joined: true, ..Self::new(key, Value::Array(values), json!([])) }
     }
+
+    /// Returns the sources of the value, of those that have set the key: the last one, or all if their values are joined.
+    pub fn sources_of_value(&self, mut sources: Vec<SettingSource>) -> Vec<SettingSource> {
+        sources.dedup();
+        if !self.is_joined {
+            sources.drain(..sources.len().saturating_sub(1));
+        }
+        if sources.is_empty() {
+            sources.push(SettingSource::Default);
+        }
+        sources
+    }
 }
 
 /// The place where a setting was set.

@@ -13,12 +13,12 @@ use super::server::Log;
 pub(super) enum ProcessEnd {
     /// The process went on.
     None,
-    /// It was killed (SIGKILL), which leaves no time for a line in the log.
+    /// The process was killed (SIGKILL), which leaves no time for a line in the log.
     Killed,
-    /// It was stopped (SIGTERM) with enough time for all its calls. `accepted` is whether it had certainly read the call
-    /// before.
+    /// The process was stopped (SIGTERM) with enough time for all its calls. `accepted` is whether it had certainly read
+    /// the call before.
     Drained { accepted: bool },
-    /// It was stopped (SIGTERM) with too little time for the call.
+    /// The process was stopped (SIGTERM) with too little time for the call.
     CutOff,
 }
 

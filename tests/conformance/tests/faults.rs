@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 /// So many runs at once: some only wait.
 const AT_ONCE: usize = 8;
 
-/// Of so many faults, one is also looked for in the areas that look at every call.
+/// One fault of this number is also looked for in the areas that look at every call, because there are many faults.
 const SAMPLE: usize = 5;
 
 /// Checks that no fault is made for, and why not.

@@ -27,19 +27,11 @@ impl Adapter {
     }
 }
 
-/// The sources of a setting. Of sources that replace each other, the last one.
+/// The sources of a setting.
 fn sources(setting: &Setting, recorded: &ConfigSources, program: bool) -> Vec<SettingSource> {
     let base = program.then_some(SettingSource::Program);
-    let mut all: Vec<_> = base.into_iter().chain(recorded.of(&setting.key).cloned()).collect();
-    all.dedup();
-    match (all.pop(), setting.is_joined) {
-        (None, _) => vec![SettingSource::Default],
-        (Some(last), false) => vec![last],
-        (Some(last), true) => {
-            all.push(last);
-            all
-        }
-    }
+    let all = base.into_iter().chain(recorded.of(&setting.key).cloned());
+    setting.sources_of_value(all.collect())
 }
 
 impl Settings {
@@ -110,7 +102,7 @@ fn seconds(duration: Duration) -> Value {
     }
 }
 
-/// The keys of the table `auth` whose values are no secrets. The HTTP server checks the table.
+/// The keys of the table `auth` whose values are not secret. The HTTP server checks the table.
 const OPEN_AUTH_KEYS: &[&str] = &[
     "auth.resource",
     "auth.jwt.issuer",

@@ -303,7 +303,7 @@ impl HttpOptions {
     ///
     /// # Errors
     /// [`Error::Usage`] if other machines could reach the address and the options do not allow
-    /// that, or if an allowed host or origin is none, such as `https://tasks.example.org` as a host.
+    /// that, or if an allowed host or origin is invalid, such as `https://tasks.example.org` as a host.
     pub fn check(&self, address: IpAddr) -> Result {
         if let Some(host) = self.allowed_hosts.iter().find(|host| !is_host(host)) {
             return Err(Error::Usage(format!(

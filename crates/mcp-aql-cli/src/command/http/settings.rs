@@ -74,9 +74,6 @@ impl HttpArgs {
             let path = format!("http.{key}");
             let mut recorded: Vec<_> = sources.of(&path).cloned().collect();
             recorded.extend(flag.is_some().then_some(SettingSource::Flag(name)));
-            if recorded.is_empty() {
-                recorded.push(SettingSource::Default);
-            }
             let setting = match value_of(&configured, key) {
                 // The hosts of the command line are added to those of the file.
                 Value::Array(configured) => {
@@ -87,11 +84,11 @@ impl HttpArgs {
                     let default = value_of(&defaults, key);
                     let configured = Some(configured).filter(|value| !value.is_null());
                     let value = flag.or(configured).unwrap_or_else(|| default.clone());
-                    recorded.drain(..recorded.len().saturating_sub(1));
                     Setting::new(path, value, default)
                 }
             };
-            (setting, recorded)
+            let sources = setting.sources_of_value(recorded);
+            (setting, sources)
         };
         self.flags().into_iter().map(entry).collect()
     }
