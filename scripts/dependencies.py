@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks what cargo-deny does not: unused dependencies, and the number of crates that mcp-aql adds to plain rmcp.
-deny.toml covers licences, sources, bans and duplicate versions.
+"""Checks what cargo-deny does not: unused dependencies, the number of crates that mcp-aql adds to plain rmcp, and that
+a part of the workspace is built with the same dependencies as the whole. deny.toml covers licences, sources, bans and
+duplicate versions.
 
     scripts/dependencies.py
 """
@@ -24,6 +25,9 @@ OWN = "mcp-aql"
 # The maximum number of further crates that the default features may add to those of an rmcp server on standard input
 # and output.
 MAX_ADDED = 30
+
+# The package that `.ci/run` selects beside others, so that cargo does not build dependencies again for them.
+UNION = "mcp-aql-tests-dependencies"
 
 
 def sources(package):
@@ -57,6 +61,34 @@ def added():
     return sorted(crate for crate in ours - peer if not crate.startswith(OWN))
 
 
+def features(*selection):
+    """Returns the features of each crate that cargo builds for the tests of these packages."""
+    tree = subprocess.run(
+        ["cargo", "tree", "--locked", "--all-features", "--edges", "normal,build,dev", "--prefix", "none", "--format",
+         "{p}|{f}", *selection],
+        cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True,
+    ).stdout
+    found = {}
+    for line in filter(None, tree.splitlines()):
+        crate, names = line.removesuffix(" (*)").rsplit("|", 1)
+        found.setdefault(" ".join(crate.split()[:2]), set()).update(filter(None, names.split(",")))
+    return found
+
+
+def lacking(own):
+    """Returns what UNION lacks: features that only other packages of the workspace ask for."""
+    whole = features("--workspace")
+    published = {package["name"] for package in own if package["publish"] is None}
+    missing = {}
+    for package in own:
+        for crate, names in features("-p", UNION, "-p", package["name"]).items():
+            name = crate.split()[0]
+            if name in published or not name.startswith(OWN):
+                missing.setdefault(crate, set()).update(whole[crate] - names)
+    return [f"lacking: {UNION} needs {crate} with {', '.join(sorted(names))}"
+            for crate, names in sorted(missing.items()) if names]
+
+
 def main():
     faults = []
     metadata = json.loads(subprocess.run(
@@ -67,6 +99,8 @@ def main():
     own = [packages[name] for name in metadata["workspace_members"]]
 
     for package in own:
+        if package["name"] == UNION:
+            continue
         text = "\n".join(file.read_text() for file in sources(package))
         features = json.dumps(package["features"])
         for dependency in package["dependencies"]:
@@ -80,6 +114,7 @@ def main():
     if len(extra) > MAX_ADDED:
         faults.append(f"added: mcp-aql adds {len(extra)} crates to plain rmcp, which is more than {MAX_ADDED}")
 
+    faults += lacking(own)
     print("\n".join(faults))
     print(f"{len(packages)} packages, {len(faults)} faults")
     sys.exit(1 if faults else 0)
