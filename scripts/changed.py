@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+"""Chooses the checks that a change needs, for `.ci/run --changed`.
+
+    scripts/changed.py BASE     compares the working tree with the last commit that it shares with BASE
+
+Prints a line `steps NAME…`, and for the steps that work on packages a line `NAME PACKAGE…`. The rules:
+
+- A package is affected if one of its files has changed, a file of another package that it includes, or a package that
+  it depends on with all of its own features.
+- A step is needed if its entry in `STEPS` names a changed path or an affected package, or if a script that it runs has
+  changed.
+- A chapter of the book whose Rust samples are as before does not need the documentation tests, and one whose generated
+  outputs are as before does not need `outputs`.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from fnmatch import fnmatch
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RUN = ".ci/run"
+# The manifests of the workspaces.
+WORKSPACES = ["Cargo.toml", "crates/mcp-aql-sqlx/Cargo.toml", "examples/team/Cargo.toml",
+              "bench/aggregator/Cargo.toml", "fuzz/Cargo.toml"]
+BOOK = "mcp-aql-book"
+# What decides how everything is built.
+EVERYTHING = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "clippy.toml"]
+
+ADAPTERS = ["package:mcp-aql", "package:mcp-aql-examples"]
+HTTP = ["crates/mcp-aql-server/src/http/*", "crates/mcp-aql-server/src/auth/*"]
+# The paths that need a step, in the order in which the steps run. `*` also matches `/`. `package:NAME` stands for every
+# change that affects the package, and `rust` for every change that a compiler sees.
+STEPS = {
+    "format": ["*"],
+    "spelling": ["*"],
+    "structure": ["*"],
+    "selection": ["*"],
+    "dependencies": ["*Cargo.toml", "*Cargo.lock", "deny.toml"],
+    "lints": ["rust"],
+    "tests": ["rust"],
+    "documentation": ["rust"],
+    "features": ["package:mcp-aql", "package:mcp-aql-conformance", "package:mcp-aql-aggregator"],
+    "sqlx": ["package:mcp-aql-sqlx", "package:team"],
+    "outputs": ADAPTERS,
+    "conforms": [*ADAPTERS, "package:mcp-aql-conformance", "examples/conformance/*"],
+    "book": ["book/*", "README.md", "Cargo.toml", "crates/*/Cargo.toml", "mcp-aql/Cargo.toml",
+             "crates/mcp-aql-core/src/call/*"],
+    "soak": ["soak/*", "crates/mcp-aql-stores/*", "crates/mcp-aql-core/src/execution/*"],
+    "servers": ["crates/mcp-aql-aggregator/src/upstream/*", "crates/mcp-aql-client/*"],
+    "packages": ["examples/other-languages/*"],
+    "languages": ["examples/other-languages/*"],
+    "clients": [*HTTP, "crates/mcp-aql-conformance/src/wire/*"],
+    "conformance": HTTP,
+    "console": ["crates/mcp-aql-safety/src/console/*"],
+    "deployment": ["examples/deployment/*", "crates/mcp-aql-server/src/stop/*", "crates/mcp-aql-cli/src/command/http/*"],
+    "metrics": ["crates/mcp-aql-metrics/*"],
+    "mutants": ["tests/conformance/src/mutants/*"],
+    "fuzz": ["fuzz/*"],
+    "instructions": ["bench/instructions.json"],
+}
+
+
+def output(*command):
+    """Returns what a command prints."""
+    return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+@cache
+def files():
+    """Returns the paths of all files that git tracks or would add."""
+    return dict.fromkeys(output("git", "ls-files", "--cached", "--others", "--exclude-standard").splitlines())
+
+
+def changes(base):
+    """Returns the paths that differ from the last commit shared with BASE, including files that are not committed."""
+    shared = output("git", "merge-base", base, "HEAD").strip()
+    differing = output("git", "diff", "--name-only", "--no-renames", shared).splitlines()
+    added = output("git", "ls-files", "--others", "--exclude-standard").splitlines()
+    return shared, sorted({*differing, *added})
+
+
+@cache
+def manifests():
+    """Returns what cargo reads from the manifest of each package of this repository."""
+    found = {}
+    for manifest in WORKSPACES:
+        metadata = json.loads(output("cargo", "metadata", "--format-version", "1", "--no-deps", "--locked",
+                                     "--manifest-path", manifest))
+        found |= {package["name"]: package for package in metadata["packages"]}
+    return found
+
+
+@cache
+def packages():
+    """Returns the folder of each package, relative to the root."""
+    return {name: Path(package["manifest_path"]).parent.relative_to(ROOT).as_posix()
+            for name, package in manifests().items()}
+
+
+def switch_on(package, features, enabled):
+    """Adds the features that a package is built with to `enabled`, and those of its dependencies. Like cargo, but for
+    packages of this repository alone. Returns whether it added any."""
+    manifest, found = manifests()[package], set(features)
+    waiting, optional, passed = list(found), set(), []
+    while waiting:
+        for item in manifest["features"].get(waiting.pop(), []):
+            name, _, feature = item.removeprefix("dep:").partition("/")
+            if feature:
+                passed.append((name.rstrip("?"), feature))
+                optional |= {name} - {name.rstrip("?") + "?"}
+            elif item.startswith("dep:"):
+                optional.add(name)
+            elif name not in found:
+                found.add(name)
+                waiting.append(name)
+    grown = not found <= enabled.get(package, set()) or package not in enabled
+    enabled.setdefault(package, set()).update(found)
+    for dependency in manifest["dependencies"]:
+        name = dependency["name"]
+        if name in manifests() and dependency["kind"] != "dev" and (not dependency["optional"] or name in optional):
+            asked = {*dependency["features"], *(feature for of, feature in passed if of == name)}
+            asked |= {"default"} if dependency["uses_default_features"] else set()
+            if not asked <= enabled.get(name, set()) or name not in enabled:
+                grown |= switch_on(name, asked | enabled.get(name, set()), enabled)
+    return grown
+
+
+@cache
+def dependencies(package, dev=True):
+    """Returns the packages of this repository that a package is built from, with all of its features, and itself."""
+    enabled, manifest = {}, manifests()[package]
+    switch_on(package, manifest["features"], enabled)
+    for dependency in manifest["dependencies"] if dev else ():
+        if dependency["name"] in manifests():
+            default = {"default"} if dependency["uses_default_features"] else set()
+            switch_on(dependency["name"], {*dependency["features"], *default}, enabled)
+    return set(enabled)
+
+
+@cache
+def owner(path):
+    """Returns the package that a file belongs to: the one in the deepest folder."""
+    inside = [(folder, name) for name, folder in packages().items() if path.startswith(f"{folder}/")]
+    return max(inside)[1] if inside else None
+
+
+@cache
+def readers():
+    """Returns the packages that include or read a file of another folder, by the file's path."""
+    found = {}
+    for file in files():
+        if not file.endswith(".rs") or not (ROOT / file).is_file():
+            continue
+        package = owner(file)
+        for text in re.findall(r'"/?((?:\.\./)+[\w./-]+)"', (ROOT / file).read_text()):
+            for start in (Path(file).parent, Path(packages()[package])):
+                parts = []
+                for part in (start / text).parts:
+                    parts = parts[:-1] if part == ".." else [*parts, part]
+                target = "/".join(parts)
+                if target in files() and owner(target) != package:
+                    found.setdefault(target, set()).add(package)
+                    # A module in a folder.
+                    if target.endswith("/mod.rs"):
+                        found.setdefault(target.removesuffix("mod.rs") + "*", set()).add(package)
+    return found
+
+
+def samples(text):
+    """Returns the Rust samples of a page of Markdown."""
+    return re.findall(r"^```(?:rust[^\n]*|)\n.*?^```", text, re.DOTALL | re.MULTILINE)
+
+
+def outputs(text):
+    """Returns the parts of a page that commands have generated, and what they are generated from."""
+    marked = re.findall(r"<!-- (?:output|made): .*?<!-- /(?:output|made) -->", text, re.DOTALL)
+    return marked, re.findall(r"^```(?:rust|toml)[^\n]*\n.*?^```", text, re.DOTALL | re.MULTILINE)
+
+
+def page_differs(path, shared, part):
+    """Returns whether a part of a page is not as it was."""
+    before = subprocess.run(["git", "show", f"{shared}:{path}"], cwd=ROOT, stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL, text=True).stdout
+    now = (ROOT / path).read_text() if (ROOT / path).is_file() else ""
+    return part(before) != part(now)
+
+
+def is_page(path):
+    """Returns whether a file is a page with samples and outputs."""
+    return path == "README.md" or (path.startswith("book/src/") and path.endswith(".md"))
+
+
+def owners(path, shared):
+    """Returns the packages that are built from a file, or that read it."""
+    reading = {name for target, names in readers().items() if fnmatch(path, target) for name in names}
+    if not is_page(path):
+        return reading | {owner(path)} - {None}
+    reading.discard(BOOK)
+    return reading | ({BOOK} if page_differs(path, shared, samples) else set())
+
+
+def affected(paths, shared):
+    """Returns the packages that a change affects: those to test, and those whose documentation tests suffice."""
+    if any(path in EVERYTHING for path in paths):
+        return set(packages()), set()
+    changed = {name for path in paths for name in owners(path, shared)}
+    whole, samples_only = set(), set()
+    for package, folder in packages().items():
+        if dependencies(package, dev=False) & changed:
+            whole.add(package)
+        elif dependencies(package) & changed:
+            # Libraries depend on `mcp-aql` for the samples in their documentation.
+            (samples_only if folder.startswith("crates/") else whole).add(package)
+    return whole, samples_only
+
+
+def mentions(text, script):
+    """Returns whether a script names another, imports it, or builds its name from a number."""
+    stem = Path(script).stem
+    forms = [script, f"import {stem}", f"from {stem}", stem.rstrip("0123456789") + "{"]
+    return re.search(rf"\b({'|'.join(map(re.escape, forms))})", text) is not None
+
+
+@cache
+def step_scripts():
+    """Returns the scripts that each step runs, with those that these scripts use."""
+    names = [Path(file).name for file in files() if file.startswith("scripts/")]
+    texts = {name: (ROOT / "scripts" / name).read_text() for name in names}
+    uses = {name: {other for other in names if other != name and mentions(texts[name], other)} for name in names}
+    scripts = {}
+    for step, body in re.findall(r"^(\w+)\(\) \{[^\n]*\n(.*?)^\}", (ROOT / RUN).read_text(), re.DOTALL | re.MULTILINE):
+        reached, waiting = set(), [name for name in names if f"scripts/{name}" in body]
+        while waiting:
+            name = waiting.pop()
+            if name not in reached:
+                reached.add(name)
+                waiting.extend(uses[name])
+        scripts[step] = {f"scripts/{name}" for name in reached}
+    return scripts
+
+
+def needed(paths, shared, whole):
+    """Returns the steps that a change needs."""
+    scripts = step_scripts()
+    steps = []
+    for step, patterns in STEPS.items():
+        named = any(fnmatch(path, pattern) for path in paths for pattern in patterns)
+        packaged = any(pattern == f"package:{name}" for pattern in patterns for name in whole)
+        run = any(path in scripts.get(step, ()) for path in paths)
+        built = "rust" in patterns and bool(whole)
+        shown = step == "outputs" and any(is_page(path) and page_differs(path, shared, outputs) for path in paths)
+        if named or packaged or run or built or shown:
+            steps.append(step)
+    return steps
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("base", help="a branch or a commit")
+    shared, paths = changes(parser.parse_args().base)
+    whole, samples_only = affected(paths, shared)
+    print("steps", *needed(paths, shared, whole | samples_only))
+    print("tests", *sorted(whole))
+    print("samples", *sorted(samples_only))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
