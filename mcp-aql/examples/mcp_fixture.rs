@@ -2,7 +2,7 @@
 
 use mcp_aql::cli::RunAdapter as _;
 
-#[path = "../tests/support/adapter.rs"]
+#[path = "../tests/it/support/adapter.rs"]
 #[allow(missing_docs, unreachable_pub, dead_code, reason = "shared with the tests")]
 #[allow(clippy::unwrap_used, clippy::panic, reason = "the fixture of tests")]
 mod adapter;

@@ -1,0 +1,110 @@
+//! Access checks of the HTTP transport.
+
+use std::net::SocketAddr;
+
+use mcp_aql::transport::ServeHttp as _;
+use mcp_aql::{Error, HttpOptions};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::{hello, start};
+use crate::support::adapter::builder;
+
+#[tokio::test]
+async fn rejects_unauthorized_callers() {
+    // REQ-MCP-12
+    let options = HttpOptions::new().allow_host("tasks.test").allow_origin("https://app.test");
+    let server = start(builder(), options).await;
+    let body = hello();
+    for (headers, status) in [
+        (vec![], 200),
+        (vec![("Host", "localhost")], 200),
+        (vec![("Host", "tasks.test:8443")], 200),
+        (vec![("Host", "evil.test")], 403),
+        (vec![("Origin", "http://localhost:5173")], 200),
+        (vec![("Origin", "https://app.test")], 200),
+        (vec![("Origin", "https://evil.test")], 403),
+        (vec![("Origin", "null")], 403),
+    ] {
+        let (actual, answer) = server.post(&headers, &body).await;
+        assert_eq!(actual, status, "{headers:?}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn other_machines_are_served_only_if_configured() {
+    let adapter = builder().without_config().build().unwrap();
+    let everywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
+    for options in [
+        HttpOptions::new(),
+        HttpOptions::new().allow_remote(true),
+        HttpOptions::new().allow_host("tasks.test"),
+    ] {
+        let refused = adapter.serve_http(everywhere, options).await.unwrap_err();
+        assert!(
+            matches!(&refused, Error::Usage(text) if text.contains("--allow-host")),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn other_machines_are_served_only_with_authentication_or_by_explicit_choice() {
+    let remote = || HttpOptions::new().allow_remote(true).allow_host("tasks.test");
+    let everywhere = "0.0.0.0".parse().unwrap();
+    let refused = remote().check(everywhere).unwrap_err().to_string();
+    assert!(refused.contains("--insecure-anonymous"), "{refused}");
+    let tokens = mcp_aql::auth::StaticTokens::new();
+    for allowed in [remote().insecure_anonymous(true), remote().authenticator(tokens)] {
+        assert!(allowed.check(everywhere).is_ok(), "{allowed:?}");
+    }
+    let unnamed = HttpOptions::new().allow_remote(true).insecure_anonymous(true);
+    assert!(unnamed.check(everywhere).unwrap_err().to_string().contains("--allow-host"));
+}
+
+#[tokio::test]
+async fn media_ranges_cover_the_types_of_mcp() {
+    let server = start(builder(), HttpOptions::new()).await;
+    for (accept, status) in [
+        ("*/*", 200),
+        ("application/*, text/*;q=0.5", 200),
+        ("application/json, */*;q=0.1", 200),
+        ("application/json", 406),
+        ("application/*", 406),
+        ("*/*, text/event-stream;q=0", 406),
+    ] {
+        let (actual, answer) = server.post(&[("Accept", accept)], hello()).await;
+        assert_eq!(actual, status, "{accept}: {answer}");
+    }
+    // MCP requires the header, so its absence does not stand for `*/*`.
+    let bare = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: \
+         application/json\r\nContent-Length: {}\r\n\r\n{}",
+        hello().len(),
+        hello()
+    );
+    let mut stream = tokio::net::TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(bare.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 406"), "{answer}");
+    let id = server.session("2025-11-25").await;
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mcp_aql_read","arguments":{"operation":"list_notes"}}}"#;
+    let headers = [("Mcp-Session-Id", &*id), ("Accept", "*/*")];
+    let (status, answer) = server.post(&headers, call).await;
+    assert!(status == 200 && answer.contains(r#"\"success\":true"#), "{answer}");
+}
+
+#[tokio::test]
+async fn a_session_that_does_not_exist_cannot_be_deleted() {
+    // REQ-SES-02
+    let server = start(builder(), HttpOptions::new()).await;
+    let unknown = [("Mcp-Session-Id", "00000000-0000-4000-8000-000000000000")];
+    assert_eq!(server.send("DELETE", &unknown, "").await.0, 404);
+    let id = server.session("2025-11-25").await;
+    let known = [("Mcp-Session-Id", &*id)];
+    assert_eq!(server.send("DELETE", &known, "").await.0, 202);
+    assert_eq!(server.send("DELETE", &known, "").await.0, 404);
+    // The headers are checked first.
+    let foreign = [known[0], ("Origin", "https://evil.test")];
+    assert_eq!(server.send("DELETE", &foreign, "").await.0, 403);
+}

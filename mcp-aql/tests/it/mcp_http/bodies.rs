@@ -1,0 +1,106 @@
+//! Bodies that cannot be read.
+
+use mcp_aql::HttpOptions;
+use serde_json::json;
+
+use super::{request, start, text};
+use crate::support::adapter::builder;
+
+#[tokio::test]
+async fn oversized_bodies_get_413() {
+    // REQ-ENC-08, choice G-15
+    let server = start(builder(), HttpOptions::new()).await;
+    let (status, _) = server.post(&[], &"x".repeat(4 << 20)).await;
+    assert_eq!(status, 413);
+    // A request that exceeds the protocol's limit, but not that of HTTP, gets the protocol's error.
+    let client = server.connect().await;
+    let arguments = json!({ "operation": "list_notes", "params": { "x": "x".repeat(2 << 20) } });
+    let result = client.call_tool(request("mcp_aql_read", &arguments)).await.unwrap();
+    assert!(text(&result).contains("VALIDATION_PAYLOAD_TOO_LARGE"));
+}
+
+#[tokio::test]
+async fn bodies_that_cannot_be_read_are_answered_by_their_id() {
+    // REQ-ENC-01, REQ-ENC-08, REQ-ENC-12, REQ-ENC-13
+    let server = start(builder(), HttpOptions::new()).await;
+    let call = |id: &str, title: &[u8]| {
+        let head = r#"{"method":"tools/call","params":{"name":"mcp_aql_create","arguments":{"operation":"create_note","title":"#;
+        let tail = format!(r#"}}}},"jsonrpc":"2.0","id":{id}}}"#);
+        [head.as_bytes(), title, tail.as_bytes()].concat()
+    };
+    let (large, huge) = ("x".repeat(4 << 20), "x".repeat(20 << 20));
+    let deep = [b"[".repeat(5_000), b"]".repeat(5_000)].concat();
+    for (what, body, status, expected, identified) in [
+        ("raw bytes", call("1", b"\"\xff\""), 200, "VALIDATION_INVALID_ENCODING", true),
+        ("depth", call("1", &deep), 200, "VALIDATION_PAYLOAD_TOO_LARGE", true),
+        (
+            "length",
+            call("1", format!("\"{large}\"").as_bytes()),
+            200,
+            "VALIDATION_PAYLOAD_TOO_LARGE",
+            true,
+        ),
+        ("more than is read on", call("1", format!("\"{huge}\"").as_bytes()), 413, "-32600", false),
+        ("nobody's length", large.clone().into_bytes(), 413, "-32600", false),
+        ("no JSON", b"hello".to_vec(), 400, "-32700", false),
+        ("no JSON, with an id", b"{\"id\":1,]".to_vec(), 400, "-32700", true),
+        ("no message", b"{\"id\":1}".to_vec(), 400, "-32600", true),
+        (
+            "no call",
+            br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":7}"#.to_vec(),
+            400,
+            "-32602",
+            true,
+        ),
+        ("several messages", b"[{\"id\":1}]".to_vec(), 400, "-32600", false),
+        ("nothing", Vec::new(), 400, "-32600", false),
+    ] {
+        let (actual, answer) = server.post(&[], &body).await;
+        assert_eq!(actual, status, "{what}: {answer}");
+        assert!(answer.contains(expected), "{what}: {answer}");
+        assert!(!answer.contains("fail to deserialize"), "{what}: {answer}");
+        assert_eq!(answer.contains(r#""id":1"#), identified, "{what}: {answer}");
+    }
+    // Bodies of unauthenticated requests are not parsed.
+    let (status, _) = server.post(&[("Host", "evil.test")], call("1", b"\"\xff\"")).await;
+    assert_eq!(status, 403);
+    let (status, answer) =
+        server.post(&[("MCP-Protocol-Version", "2026-07-28")], call("1", b"\"\xff\"")).await;
+    assert_eq!(status, 200);
+    assert!(answer.contains(r#""resultType":"complete""#), "{answer}");
+}
+
+#[tokio::test]
+async fn a_value_that_no_parser_reads_fails_its_item_alone() {
+    // REQ-BAT-02, REQ-ENC-01, REQ-ENC-05
+    let server = start(builder(), HttpOptions::new()).await;
+    let session = server.session("2025-11-25").await;
+    let in_session = ("Mcp-Session-Id", &*session);
+    // An unusual header makes rmcp read the body first.
+    let charset = ("Content-Type", "application/json; charset=utf-8");
+    for (value, code) in [
+        ("1e999", "VALIDATION_INVALID_VALUE"),
+        (r#""\ud800""#, "VALIDATION_INVALID_ENCODING"),
+        (r#"{"a":1,"a":2}"#, "VALIDATION_INVALID_VALUE"),
+    ] {
+        let good = r#"{"operation":"create_note","params":{"title":"é \ud83d\ude00"}}"#;
+        let bad = format!(r#"{{"operation":"create_note","params":{{"title":{value}}}}}"#);
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"mcp_aql_create","arguments":{{"operations":[{good},{bad},{good}]}}}}}}"#
+        );
+        let single = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"mcp_aql_create","arguments":{bad}}}}}"#
+        );
+        for headers in [&[in_session][..], &[in_session, charset]] {
+            let (status, answer) = server.post(headers, &single).await;
+            assert_eq!(status, 200, "{answer}");
+            assert!(answer.contains(code) && answer.contains("params.title"), "{answer}");
+            let (status, answer) = server.post(headers, &body).await;
+            assert_eq!(status, 200, "{answer}");
+            assert!(answer.contains(r#""id":7"#), "{answer}");
+            for part in [r#"\"succeeded\":2,\"failed\":1"#, code, "operations[1].params.title"] {
+                assert!(answer.contains(part), "{value}: {answer}");
+            }
+        }
+    }
+}
