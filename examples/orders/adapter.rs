@@ -4,7 +4,7 @@ use mcp_aql::AdapterBuilder;
 use mcp_aql::prelude::*;
 use mcp_aql::query::SelectedFields;
 
-use crate::model::{Order, Orders, Status};
+use super::model::{Order, Orders, Status};
 
 /// Create an order, which is paid.
 #[operation(category = "CREATE", example = { "address": "1 High Street", "total": 1999 })]

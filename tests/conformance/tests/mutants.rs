@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
-#[path = "../../../examples/tests/support/program.rs"]
+#[path = "../../../examples/tests/it/support/program.rs"]
 mod program;
 
 /// The number of mutants that are tested at the same time.

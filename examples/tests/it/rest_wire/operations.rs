@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::mcp::Mcp;
-use crate::{CREATE, DELETE, READ, UPDATE};
+use super::{CREATE, DELETE, READ, UPDATE};
+use crate::support::mcp::Mcp;
 
 async fn rest() -> Mcp {
     Mcp::start("rest", &[], &[]).await

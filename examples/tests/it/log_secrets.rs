@@ -1,21 +1,11 @@
 //! Checks that no log level shows secrets, over any transport.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a test may panic"
-)]
-
-#[path = "support/program.rs"]
-mod program;
-
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use program::program;
+use crate::support::program::program;
 use serde_json::{Value, json};
 
 const PIN: &str = "91827364";

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::filters::{filter, found, keys, query, sort};
-use crate::random::{chance, generator, one};
-use crate::tasks::{Tasks, code};
+use super::filters::{filter, found, keys, query, sort};
+use super::random::{chance, generator, one};
+use super::tasks::{Tasks, code};
 
 pub(crate) const CASES: usize = 4_000;
 

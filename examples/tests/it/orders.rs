@@ -1,10 +1,8 @@
 //! Tests of `orders`: commands of a business as operations.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
-
-#[path = "../orders/adapter.rs"]
+#[path = "../../orders/adapter.rs"]
 mod adapter;
-#[path = "../orders/model.rs"]
+#[path = "../../orders/model.rs"]
 mod model;
 
 use mcp_aql::prelude::*;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::client::Client;
+use crate::support::client::Client;
 
 fn tasks() -> (TempDir, Client) {
     let directory = TempDir::new().unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
-use crate::program::program;
+use crate::support::program::program;
 
 struct Workspace(tempfile::TempDir);
 

@@ -10,8 +10,8 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::client::{Client, reply};
-use crate::program::program;
+use crate::support::client::{Client, reply};
+use crate::support::program::program;
 
 /// Returns every title in the file, page by page.
 fn titles(client: &mut Client) -> Vec<String> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::program::program;
+use super::program::program;
 
 /// The maximum time to wait for an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);

@@ -7,7 +7,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
-use crate::random::{WORDS, chance, day, one, text};
+use super::random::{WORDS, chance, day, one, text};
 
 /// The comparison rule of a field's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,24 +4,10 @@
 //! random requests, and a test that sends the requests and compares every reply with the model. The
 //! generators are seeded: `MODEL_SEED` selects another seed, and every failure prints the seed and the case.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::string_slice,
-    reason = "a test may panic"
-)]
-
 mod batches;
-#[allow(dead_code, reason = "the other tests use the rest of it")]
-#[path = "../support/client.rs"]
-mod client;
 mod filters;
 mod merges;
 mod pages;
-#[path = "../support/program.rs"]
-mod program;
 mod queries;
 mod random;
 mod relationships;

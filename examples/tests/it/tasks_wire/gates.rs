@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::mcp::Mcp;
+use crate::support::mcp::Mcp;
 
 const CREATE: &str = "mcp_aql_create";
 const READ: &str = "mcp_aql_read";

@@ -3,8 +3,8 @@
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
-use crate::random::{chance, day, generator, object, one, text};
-use crate::tasks::{Tasks, code};
+use super::random::{chance, day, generator, object, one, text};
+use super::tasks::{Tasks, code};
 
 pub(crate) const CASES: usize = 4_000;
 

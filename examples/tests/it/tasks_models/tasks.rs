@@ -6,8 +6,8 @@ use fastrand::Rng;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use crate::client::{Client, reply};
-use crate::random::{chance, day, object, one, text};
+use super::random::{chance, day, object, one, text};
+use crate::support::client::{Client, reply};
 
 /// The number of requests that are on their way at the same time.
 const IN_FLIGHT: usize = 32;

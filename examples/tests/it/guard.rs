@@ -1,28 +1,13 @@
 //! End-to-end tests of `guard`: a process that speaks MCP with an agent, and with an operator over other channels.
 
-#![cfg(unix)]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test may panic"
-)]
-
-#[allow(dead_code, reason = "each test uses some of it")]
-#[path = "support/mcp.rs"]
-mod mcp;
-#[path = "support/program.rs"]
-mod program;
-
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use mcp::Mcp;
-use program::program;
+use crate::support::mcp::Mcp;
+use crate::support::program::program;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -396,7 +381,7 @@ async fn a_policy_comes_from_the_operator_alone() {
     agent.close().await;
 
     // The policy that the book shows.
-    let chapter = include_str!("../../book/src/guard.md");
+    let chapter = include_str!("../../../book/src/guard.md");
     let shown = chapter.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
     std::fs::write(workspace.path("policy.toml"), shown).unwrap();
     let agent = workspace.guard(&["--policy", "../policy.toml"]).await;

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::mcp::Mcp;
-use crate::upstream::{SECRET, Upstream, parcel};
-use crate::{CREATE, DELETE, READ, UPDATE};
+use super::upstream::{SECRET, Upstream, parcel};
+use super::{CREATE, DELETE, READ, UPDATE};
+use crate::support::mcp::Mcp;
 
 async fn in_front_of(url: &str, patience: &str) -> Mcp {
     let arguments = ["--upstream", url, "--patience", patience];

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-use crate::random::{chance, generator, text};
-use crate::tasks::{Tasks, code, new_task};
+use super::random::{chance, generator, text};
+use super::tasks::{Tasks, code, new_task};
 
 pub(crate) const CASES: usize = 1_500;
 

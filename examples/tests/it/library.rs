@@ -1,21 +1,8 @@
 //! End-to-end tests of `library`: its own endpoint families.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test may panic"
-)]
-
-#[path = "support/mcp.rs"]
-mod mcp;
-#[path = "support/program.rs"]
-mod program;
-
 use std::time::Duration;
 
-use mcp::Mcp;
+use crate::support::mcp::Mcp;
 use serde_json::{Value, json};
 
 const DISCOVER: &str = "mcp_aql_discover";

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
 
-use crate::program::program;
+use super::program::program;
 
 /// The maximum time to wait for an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);

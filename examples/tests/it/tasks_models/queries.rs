@@ -3,9 +3,9 @@
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-use crate::filters::{self, Key, aggregate, filter, found, keys, sort};
-use crate::random::{chance, generator, one};
-use crate::tasks::{Call, Tasks, code};
+use super::filters::{self, Key, aggregate, filter, found, keys, sort};
+use super::random::{chance, generator, one};
+use super::tasks::{Call, Tasks, code};
 
 pub(crate) const CASES: usize = 9_000;
 

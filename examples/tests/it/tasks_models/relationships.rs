@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-use crate::random::{chance, generator, one};
-use crate::tasks::{Call, Tasks, code};
+use super::random::{chance, generator, one};
+use super::tasks::{Call, Tasks, code};
 
 pub(crate) const CASES: usize = 3_000;
 

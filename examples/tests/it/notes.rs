@@ -1,21 +1,8 @@
 //! End-to-end tests of `notes`: a process that speaks MCP.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a test may panic"
-)]
-
-#[allow(dead_code, reason = "each test uses some of it")]
-#[path = "support/client.rs"]
-mod client;
-#[path = "support/program.rs"]
-mod program;
-
 use std::path::Path;
 
-use client::Client;
+use crate::support::client::Client;
 use serde_json::json;
 
 fn notes() -> Client {
