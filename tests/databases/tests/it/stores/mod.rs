@@ -1,7 +1,5 @@
 //! The stores: their common contract, and their behaviour when files, servers and processes fail.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 mod contract;
 mod crash;
 mod fixture;
@@ -13,7 +11,7 @@ mod start;
 macro_rules! promised {
     ($($promise:ident),* $(,)?) => { $(
         mod $promise {
-            use crate::{contract, fixture};
+            use super::{contract, fixture};
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn in_memory() {

@@ -1,8 +1,6 @@
 //! Adapters that `mcp-aql-generate` has written for the tables of a shop. To write them again, run the test with
 //! `UPDATE_GENERATED=1`.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
-
 #[expect(dead_code, reason = "the tests do not call `main`")]
 mod odd_postgres;
 #[expect(dead_code, reason = "the tests do not call `main`")]
@@ -24,7 +22,7 @@ use serde_json::{Value, json};
 async fn is_as_committed(database: Database, file: &str, remarks: &[&str]) {
     let request = Request { database, schema: None, tables: Vec::new(), name: "shop".to_owned() };
     let generated = generate(&request).await.unwrap();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/generated").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/generated").join(file);
     if std::env::var_os("UPDATE_GENERATED").is_some() {
         std::fs::write(&path, &generated.source).unwrap();
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use mcp_aql::store::{Change, Expected, NewRecord, SqliteStore, Store, StoreError};
 use rusqlite::Connection;
 
-use crate::fixture::file;
+use super::fixture::file;
 
 fn put(key: &str) -> Vec<Change> {
     vec![Change::put("c", key, Expected::Any, NewRecord::new("0"))]

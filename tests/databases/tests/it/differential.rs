@@ -1,7 +1,5 @@
 //! Runs the same queries on the same rows in memory, in SQLite and in PostgreSQL.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use mcp_aql::query::sql::{Dialect, SqlTable};
 use mcp_aql_tests_databases::{
     Item, items, now, parse, postgres, queries, rest_in_memory, same, sqlite, table, try_parse,

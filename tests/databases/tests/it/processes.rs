@@ -1,13 +1,5 @@
 //! Two processes of one adapter that share a PostgreSQL database.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::string_slice
-)]
-
 use std::net::SocketAddr;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};

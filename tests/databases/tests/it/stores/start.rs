@@ -8,7 +8,7 @@ use mcp_aql::{Adapter, HttpOptions};
 use rusqlite::Connection;
 use tokio::net::TcpListener;
 
-use crate::fixture::file;
+use super::fixture::file;
 
 /// Read the clock.
 #[operation(category = "READ", rationale = "it computes and stores nothing")]

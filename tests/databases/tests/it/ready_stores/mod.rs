@@ -1,7 +1,5 @@
 //! The same calls of ready operations on stores in memory, in SQLite and in PostgreSQL.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 mod limits;
 
 use chrono::{DateTime, NaiveDate, Utc};

@@ -1,7 +1,5 @@
 //! Walks through pages that end at a budget of bytes, in memory and in SQLite.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use std::sync::{LazyLock, Mutex};
 
 use mcp_aql::prelude::*;

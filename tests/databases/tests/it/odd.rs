@@ -1,7 +1,5 @@
 //! Unusual values that the types allow: the databases return the same results as the in-memory executor.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

@@ -1,8 +1,6 @@
 //! Walks all pages of a collection while another connection inserts and deletes rows between them (REQ-PAG-09,
 //! REQ-PAG-10).
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use std::collections::BTreeSet;
 
 use mcp_aql::Page;

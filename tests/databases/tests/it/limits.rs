@@ -1,7 +1,5 @@
 //! Queries that the SQL executor rejects, and the capabilities that it reports.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::sea_query::{Expr, ExprTrait as _};
 use mcp_aql::query::sql::{Dialect, SqlError, SqlTable, SqlValue, Statement, Storage};

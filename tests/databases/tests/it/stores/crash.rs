@@ -9,7 +9,7 @@ use std::time::Duration;
 use mcp_aql::store::{SqliteStore, Store};
 use rusqlite::Connection;
 
-use crate::fixture::file;
+use super::fixture::file;
 
 /// The number of processes that the test kills; the variable `KILLS` overrides it.
 const KILLS: u64 = 20;

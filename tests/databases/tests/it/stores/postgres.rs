@@ -7,7 +7,7 @@ use mcp_aql::store::{Change, Expected, NewRecord, PostgresStore, Store, StoreErr
 use mcp_aql_tests_databases::postgres;
 use tokio_postgres::Client;
 
-use crate::fixture::schema;
+use super::fixture::schema;
 
 fn put(key: &str) -> Vec<Change> {
     vec![Change::put("c", key, Expected::Any, NewRecord::new("0"))]

@@ -1,7 +1,5 @@
 //! A page deep in a large table costs as much as the first one, because the databases use indexes (REQ-PAG-10).
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use chrono::{DateTime, Utc};
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::{Dialect, SqlTable, SqlValue, Statement};
