@@ -1,5 +1,4 @@
 //! A faultless adapter keeps its level however many kinds of things it has.
-#![expect(clippy::expect_used, reason = "a test that cannot go on panics")]
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,4 @@
 //! A conformance run finds a fault in nearly every mutant of `examples/tasks`.
-#![expect(clippy::expect_used, reason = "a test that cannot go on panics, in its helpers too")]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,8 +14,7 @@ use tokio::process::Command;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
-#[path = "../../../examples/tests/it/support/program.rs"]
+#[path = "../../../../examples/tests/it/support/program.rs"]
 mod program;
 
 /// The number of mutants that are tested at the same time.

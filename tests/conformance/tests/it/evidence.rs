@@ -1,10 +1,4 @@
 //! The evidence of the garden: complete, correct, and accepted by the protocol's runner.
-#![expect(
-    clippy::indexing_slicing,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test that cannot go on panics, in its helpers too"
-)]
 
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
 //! A run does not change data of others if identifiers look alike, if two parameters identify an item, or
 //! if a CREATE operation returns an existing item.
-#![expect(clippy::expect_used, reason = "a test that cannot go on panics, in its helpers too")]
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -1,9 +1,4 @@
 //! Without permission, a run calls only operations that read, even if the adapter runs whatever it is given.
-#![expect(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a test that cannot go on panics, in its helpers too"
-)]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

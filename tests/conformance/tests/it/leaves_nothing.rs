@@ -1,9 +1,4 @@
 //! A run does not change existing data and removes the items that it created.
-#![expect(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test that cannot go on panics, in its helpers too"
-)]
 
 use std::time::Duration;
 
