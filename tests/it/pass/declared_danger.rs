@@ -71,7 +71,8 @@ impl Tasks {
     fn force_open(&self) {}
 }
 
-fn main() {
+#[test]
+fn declared_levels_silence_names() {
     register(purge_cache {});
     register(reset_password {});
     register(delete_task {});

@@ -20,8 +20,7 @@ type Tasks = CollectionQuery<Task>;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, UpdateInput)]
 struct Task {
     /// The number.
-    #[query(id)]
-    #[update(read_only)]
+    #[resource(id)]
     id: u32,
     /// The title.
     title: String,
@@ -70,9 +69,11 @@ impl Desk {
 
     /// List the tasks.
     #[operation(category = "READ")]
-    fn list_tasks(&self, #[argument(CollectionQuery<Task>)] query: Tasks) -> Page<Task> {
-        let _ = query;
-        Page::default()
+    fn list_tasks(
+        &self,
+        #[argument(CollectionQuery<Task>)] query: Tasks,
+    ) -> Result<Page<Task>, OperationError> {
+        query.run(&[])
     }
 
     /// Print the tasks.
@@ -82,7 +83,8 @@ impl Desk {
     }
 }
 
-fn main() {
+#[test]
+fn arguments_are_what_their_attributes_state() {
     let counted = count_words::OPERATION.spec.parameters;
     assert!(matches!(counted, [ParameterEntry::One(one)] if one.name == "place"));
     assert_eq!(count_words::OPERATION.spec.states.len(), 1);

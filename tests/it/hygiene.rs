@@ -256,10 +256,10 @@ mod no_prelude {
 
 /// The runtime under another path.
 mod renamed {
-    use crate::framework::inner::aql;
+    use crate::hygiene::framework::inner::aql;
 
     #[derive(aql::ParamGroup)]
-    #[param_group(crate = crate::framework::inner::aql)]
+    #[param_group(crate = crate::hygiene::framework::inner::aql)]
     pub(crate) struct Paging {
         /// How many.
         #[param(default = usize::MAX / 2)]
@@ -267,14 +267,14 @@ mod renamed {
     }
 
     #[derive(Debug, aql::OperationError)]
-    #[operation_error(crate = crate::framework::inner::aql)]
+    #[operation_error(crate = crate::hygiene::framework::inner::aql)]
     pub(crate) enum Fault {
         #[operation_error(code = "PERMISSION_DENIED", message = "No", details(who = who))]
         Refused { who: String },
     }
 
     /// Count.
-    #[aql::operation(category = "READ", crate = crate::framework::inner::aql)]
+    #[aql::operation(category = "READ", crate = crate::hygiene::framework::inner::aql)]
     pub(crate) fn count(#[param(group)] page: Paging) -> Result<usize, Fault> {
         if page.first == 0 { Err(Fault::Refused { who: "me".into() }) } else { Ok(page.first) }
     }
@@ -282,7 +282,7 @@ mod renamed {
     pub(crate) struct Tasks;
 
     #[derive(serde::Serialize, schemars::JsonSchema, aql::Resource)]
-    #[resource(crate = crate::framework::inner::aql)]
+    #[resource(crate = crate::hygiene::framework::inner::aql)]
     pub(crate) struct Book {
         /// Its number.
         #[resource(id)]
@@ -303,14 +303,14 @@ mod renamed {
         category = "EXECUTE",
         danger(level = "reversible", reasons = ["It may take long"]),
         lifecycle(progress),
-        crate = crate::framework::inner::aql
+        crate = crate::hygiene::framework::inner::aql
     )]
     pub(crate) async fn start_export(execution: aql::ExecutionContext) -> String {
         execution.id().to_owned()
     }
 
     /// List books.
-    #[aql::operation(category = "READ", crate = crate::framework::inner::aql)]
+    #[aql::operation(category = "READ", crate = crate::hygiene::framework::inner::aql)]
     pub(crate) fn list_books(
         query: aql::CollectionQuery<Book>,
     ) -> Result<aql::Page<Book>, aql::OperationError> {

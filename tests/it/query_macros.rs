@@ -1,7 +1,5 @@
 //! Reads back the tables that the query macros generate, and calls them through an adapter.
 
-#![allow(clippy::panic, clippy::unwrap_used)]
-
 use mcp_aql::prelude::*;
 use mcp_aql::query::{Capabilities, FieldInfo, ResourceSchema};
 use serde::Serialize;

@@ -55,7 +55,8 @@ macro_rules! operations_by_macro {
 
 operations_by_macro!(echo_number, u8, 1, "Echo a number.");
 
-fn main() {
+#[test]
+fn unusual_shapes_are_allowed() {
     register(ping {});
     register(look {});
     register(echo_number {});

@@ -1,6 +1,6 @@
 //! Reads back the tables that the macros generate.
 
-#![allow(clippy::panic, clippy::too_many_arguments)]
+#![allow(clippy::too_many_arguments, reason = "a parameter of each kind")]
 
 use mcp_aql::constraint::{Bound, Constraint, EnumValue, Format};
 use mcp_aql::prelude::*;
@@ -292,7 +292,7 @@ counter!(counted_tasks, "task", u32, "Count tasks.");
 
 /// Show the manifest.
 ///
-#[doc = include_str!("Cargo.toml")]
+#[doc = include_str!("../Cargo.toml")]
 #[operation(category = "READ")]
 fn show_manifest(
     #[doc = env!("CARGO_PKG_NAME")]
@@ -315,7 +315,7 @@ fn texts_may_be_macros() {
     assert_eq!(owner.constraints, [Constraint::Pattern("^task-[0-9]$")]);
 
     let spec = show_manifest::OPERATION.spec;
-    let manifest = include_str!("Cargo.toml");
+    let manifest = include_str!("../Cargo.toml");
     assert_eq!(spec.description, format!("Show the manifest.\n\n{}", manifest.trim_end()));
     let text = one(&spec.parameters[0]);
     assert_eq!(text.description, "mcp-aql-tests");
