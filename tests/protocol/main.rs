@@ -1,6 +1,6 @@
 //! Tests of the protocol, requirement by requirement, through `Adapter::call` and `Adapter::handle`.
 //!
-//! Every test cites the requirements that it shows. `tests/coverage.rs` compares the citations with the book's page on
+//! Every test cites the requirements that it shows. `tests/it/coverage.rs` compares the citations with the book's page on
 //! spec coverage.
 
 #![expect(
@@ -8,6 +8,7 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::string_slice,
     reason = "a test that cannot go on panics, in its helpers too"
 )]
 
@@ -32,6 +33,7 @@ mod observers;
 mod preview;
 mod properties;
 mod queries;
+mod repair;
 mod request;
 mod response;
 mod safety_loop;
@@ -45,3 +47,13 @@ mod unknown;
 mod update;
 mod warnings;
 mod wrapping;
+
+// The example `library`, in which `repair` makes mistakes. Its modules name each other from the root of the crate.
+#[path = "../../examples/library/error.rs"]
+mod error;
+#[path = "../../examples/library/model.rs"]
+mod model;
+#[path = "../../examples/library/operations.rs"]
+mod operations;
+#[path = "../../examples/library/stock.rs"]
+mod stock;

@@ -10,7 +10,7 @@ use mcp_aql::{Page, Policy};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::mistakes::{Features, QueryFields};
+use super::mistakes::{Features, QueryFields};
 
 /// A cabin.
 #[derive(

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::mistakes::Features;
+use super::mistakes::Features;
 
 pub(crate) fn features() -> Features {
     Features {

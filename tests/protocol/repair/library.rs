@@ -4,7 +4,7 @@ use mcp_aql::prelude::*;
 use mcp_aql::{EndpointProfile, Policy, SemanticCategory as Category};
 use serde_json::{Value, json};
 
-use crate::mistakes::Features;
+use super::mistakes::Features;
 use crate::operations::Library;
 use crate::stock::Stock;
 

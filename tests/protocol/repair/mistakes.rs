@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::place::{Step, all, get, parse, set, take};
+use super::place::{Step, all, get, parse, set, take};
 
 /// A faulty call.
 #[derive(Debug)]

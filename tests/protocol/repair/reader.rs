@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use serde_json::{Value, json};
 
-use crate::form::{first_decimal, scalar, text_matching, value_of};
-use crate::place::{self, Step, get, parse, set, take};
+use super::form::{first_decimal, scalar, text_matching, value_of};
+use super::place::{self, Step, get, parse, set, take};
 
 /// A sentence of a message, with the hints after it.
 struct Sentence {

@@ -8,7 +8,7 @@ use mcp_aql::query::CollectionQuery;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::mistakes::{Features, QueryFields};
+use super::mistakes::{Features, QueryFields};
 
 /// A place to deliver to.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, UpdateInput)]

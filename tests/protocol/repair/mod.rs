@@ -4,18 +4,7 @@
 //! The rules of the reader were written with the adapter `shop`. The other adapters are held back: only the reading of
 //! decimal numbers was added for them.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::string_slice,
-    reason = "a test that cannot go on panics, in its helpers too"
-)]
-
 mod airline;
-#[path = "../board.rs"]
-mod board;
 mod board_calls;
 mod form;
 mod library;
@@ -24,16 +13,6 @@ mod place;
 mod reader;
 mod shop;
 
-// The example `library`.
-#[path = "../../../examples/library/error.rs"]
-mod error;
-#[path = "../../../examples/library/model.rs"]
-mod model;
-#[path = "../../../examples/library/operations.rs"]
-mod operations;
-#[path = "../../../examples/library/stock.rs"]
-mod stock;
-
 use std::collections::BTreeMap;
 
 use mcp_aql::Adapter;
@@ -41,6 +20,8 @@ use mcp_aql::transport::{CallScope, Endpoint};
 use mistakes::{Features, Mistake, mistakes};
 use reader::next_call;
 use serde_json::{Value, json};
+
+use crate::board;
 
 /// The share of refused calls after which the next call must succeed, in thousandths.
 const MIN_REPAIRED: usize = 995;
