@@ -1,7 +1,5 @@
 //! The command line: arguments, output and exit codes.
 
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may")]
-
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 

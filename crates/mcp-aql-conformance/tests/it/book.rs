@@ -1,8 +1,6 @@
 //! Checks that the configuration file in the book is valid and shows every key, and that the lists of checks and
 //! requirements in the book are those of the command.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on panics")]
-
 use mcp_aql_conformance::File;
 
 fn chapter() -> String {

@@ -31,7 +31,8 @@ fn gitlab_script(job: &str) -> String {
     lines.map(|line| format!("{}\n", line.trim_start())).collect()
 }
 
-pub(crate) fn scripts_run_whole_commands() {
+#[test]
+fn ci_scripts_run_whole_commands() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     for (name, text) in
@@ -69,7 +70,7 @@ pub(crate) fn scripts_run_whole_commands() {
                 .env_remove("GITHUB_OUTPUT")
                 .env_remove("GITHUB_STEP_SUMMARY");
             let output = shell.output().unwrap();
-            let said = crate::text(&output.stderr);
+            let said = super::text(&output.stderr);
             assert_eq!(output.status.code(), Some(0), "{}: {said}", script.display());
             assert_eq!(
                 std::fs::read_to_string(&written).unwrap(),

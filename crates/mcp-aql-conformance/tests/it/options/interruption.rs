@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{command, file};
+use super::{command, file};
 
 const NOTICE: &str = "interrupted; removing what the run created; a second signal ends it at once";
 
@@ -88,7 +88,8 @@ impl Started {
     }
 }
 
-pub(crate) fn removes_its_items() {
+#[test]
+fn interrupted_run_removes_its_items() {
     // REQ-CNF-12
     for signal in ["INT", "TERM"] {
         let mut run = Started::new("create,delete", &[]);
@@ -105,12 +106,13 @@ pub(crate) fn removes_its_items() {
 
 /// The checks of a report that have findings.
 fn found(report: &Value) -> BTreeSet<&str> {
-    let checks = crate::checks(report).into_iter();
+    let checks = super::checks(report).into_iter();
     let found = checks.filter(|check| check["verdict"] == "fail" || check["verdict"] == "warn");
     found.map(|check| check["id"].as_str().unwrap()).collect()
 }
 
-pub(crate) fn reports_what_was_done() {
+#[test]
+fn interrupted_run_reports_what_was_done() {
     let mut run = Started::until("delete_bed", "json", "create,delete", &["bad-query"]);
     run.signal("INT");
     assert_eq!(run.line(), NOTICE);
@@ -120,10 +122,10 @@ pub(crate) fn reports_what_was_done() {
     assert_eq!(interrupted["conformanceLevel"], 0);
     assert_eq!(interrupted["obstacles"], json!(["the run was interrupted"]));
     let verdicts: BTreeSet<_> =
-        crate::checks(&interrupted).iter().map(|it| it["verdict"].as_str().unwrap()).collect();
+        super::checks(&interrupted).iter().map(|it| it["verdict"].as_str().unwrap()).collect();
     assert!(verdicts.contains("pass") && verdicts.contains("skip"), "{verdicts:?}");
     // Calls that the interruption prevented are no findings.
-    let (_, whole) = crate::report(&["--allow", "create,delete"], &["garden", "bad-query"]);
+    let (_, whole) = super::report(&["--allow", "create,delete"], &["garden", "bad-query"]);
     let (found, known) = (found(&interrupted), found(&whole));
     assert!(found.is_subset(&known), "{found:?} {known:?}");
     assert!(found.contains("introspection.bad_query"), "{found:?}");
@@ -135,14 +137,15 @@ pub(crate) fn reports_what_was_done() {
         ("sarif", "\"executionSuccessful\": false"),
         ("badge", "untested"),
     ] {
-        let output = crate::run(&["report", path.to_str().unwrap(), "--format", format], &[]);
+        let output = super::run(&["report", path.to_str().unwrap(), "--format", format], &[]);
         assert_eq!(output.status.code(), Some(0), "{format}");
-        let text = crate::text(&output.stdout);
+        let text = super::text(&output.stdout);
         assert!(text.contains(part), "{part} in {text}");
     }
 }
 
-pub(crate) fn reports_what_stays_behind() {
+#[test]
+fn interrupted_run_reports_what_stays_behind() {
     let mut run = Started::new("create", &[]);
     run.signal("INT");
     assert_eq!(run.line(), NOTICE);
@@ -157,7 +160,8 @@ pub(crate) fn reports_what_stays_behind() {
     assert!(left < report.find("\nSummary by area\n").unwrap(), "{report}");
 }
 
-pub(crate) fn ends_in_time() {
+#[test]
+fn interrupted_run_ends_in_time() {
     let mut run = Started::new("create,delete", &["stubborn"]);
     run.signal("TERM");
     assert_eq!(run.line(), NOTICE);
@@ -167,7 +171,8 @@ pub(crate) fn ends_in_time() {
     assert!(report.is_some());
 }
 
-pub(crate) fn ends_at_once() {
+#[test]
+fn second_signal_ends_the_run_at_once() {
     let mut run = Started::new("create,delete", &["stubborn"]);
     run.signal("INT");
     assert_eq!(run.line(), NOTICE);
@@ -178,7 +183,8 @@ pub(crate) fn ends_at_once() {
     assert_eq!(report, None);
 }
 
-pub(crate) fn evidence_removes_its_items() {
+#[test]
+fn interrupted_evidence_removes_its_items() {
     // REQ-CNF-12
     let mut run = Started::until("create_bed", "evidence", "create,delete", &[]);
     assert!(run.beds() > 0);

@@ -1,7 +1,5 @@
 //! Adapters with https://, and proxies from the environment, all on loopback.
 
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may")]
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};

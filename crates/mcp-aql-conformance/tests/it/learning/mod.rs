@@ -1,13 +1,6 @@
 //! How the runner learns adapters that others wrote: what deviates in form is read leniently and reported once,
 //! and what cannot be read blocks the checks that depend on it.
 
-#![expect(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test that cannot go on panics"
-)]
-
 mod adapter;
 mod causes;
 mod schema_rejections;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::{checks, command, file, report};
+use super::{checks, command, file, report};
 
 /// Runs `test` and returns the report and the requests that the adapter received.
 fn tested(arguments: &[&str], faults: &[&str]) -> (Value, Vec<Value>) {
@@ -29,7 +29,8 @@ fn write(folder: &Path, settings: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-pub(crate) fn unknown_names_end_the_run() {
+#[test]
+fn unknown_names_in_the_configuration_end_the_run() {
     let folder = tempfile::tempdir().unwrap();
     for (settings, place) in [
         ("[[skip]]\noperation = 'delete_bet'\nreason = 'x'", "[[skip]]"),
@@ -53,7 +54,8 @@ pub(crate) fn unknown_names_end_the_run() {
     }
 }
 
-pub(crate) fn two_categories_need_both() {
+#[test]
+fn operations_with_two_categories_need_both() {
     // The list says DELETE, and the details say READ.
     let faults = ["garden", "batch", "deceptive"];
     let folder = tempfile::tempdir().unwrap();
@@ -69,7 +71,8 @@ pub(crate) fn two_categories_need_both() {
     assert!(successes(&received, "get_weather") > 0);
 }
 
-pub(crate) fn examples_remove_no_safeguard() {
+#[test]
+fn examples_remove_no_safeguard() {
     let arguments = ["--mode", "single", "--category", "parameters", "--allow", "create"];
     let (_, received) = tested(&arguments, &["garden", "nested"]);
     let options =
@@ -79,7 +82,8 @@ pub(crate) fn examples_remove_no_safeguard() {
     assert!(sent.iter().all(|options| options["overwrite"] != true), "{sent:?}");
 }
 
-pub(crate) fn created_items_are_limited() {
+#[test]
+fn created_items_are_limited() {
     let folder = tempfile::tempdir().unwrap();
     let settings = "allow = ['create', 'delete']\n[limits]\ncreated_items = 6";
     let config = write(folder.path(), settings);
@@ -98,7 +102,8 @@ pub(crate) fn created_items_are_limited() {
     assert!((3..=6).contains(&most), "{most}");
 }
 
-pub(crate) fn features_outside_the_sample() {
+#[test]
+fn features_outside_the_sample_are_not_exercised() {
     let folder = tempfile::tempdir().unwrap();
     let config = write(folder.path(), "[limits]\noperations = 1");
     let arguments = ["--mode", "semantic", "--config", &config];

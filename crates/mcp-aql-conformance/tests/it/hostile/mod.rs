@@ -1,20 +1,23 @@
 //! Runs the command against servers that die, hang, flood or send garbage. It must end with a clear verdict
 //! and the right exit code, in bounded time and memory.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test may"
-)]
+/// Defines a test for each server: its name, and texts that the report must contain.
+macro_rules! servers {
+    ($($(#[$attribute:meta])* $name:ident => [$($told:expr),+ $(,)?]),+ $(,)?) => { $(
+        $(#[$attribute])*
+        #[test]
+        fn $name() {
+            let case = Case { name: stringify!($name), told: &[$($told),+] };
+            let ran = run(&case);
+            super::check(&case, &ran);
+        }
+    )+ };
+}
 
 mod http;
 mod stdio;
 
-use std::process::{Command, ExitCode, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The time limit of a run of a debug build on a busy machine.
@@ -23,10 +26,10 @@ const RUN_TIMEOUT: Duration = Duration::from_secs(60);
 const MAX_MEMORY_KIB: u64 = 96 << 10;
 
 /// A server and the expected texts of the report.
-pub(crate) struct Case {
-    pub(crate) name: &'static str,
+struct Case {
+    name: &'static str,
     /// Texts that the report must contain.
-    pub(crate) told: &'static [&'static str],
+    told: &'static [&'static str],
 }
 
 impl Case {
@@ -50,54 +53,17 @@ struct Ran {
     peak_kib: u64,
 }
 
-fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [serve, name] = arguments.as_slice()
-        && serve == "serve"
-    {
-        stdio::serve(name);
-        return ExitCode::SUCCESS;
-    }
-    let wanted = |case: &&Case| {
-        let mut filters = arguments.iter().filter(|argument| !argument.starts_with('-')).peekable();
-        filters.peek().is_none() || filters.any(|filter| case.name.contains(filter.as_str()))
-    };
-    let over_stdio = stdio::CASES.iter().filter(wanted).map(|case| (case, false));
-    let over_http = http::CASES.iter().filter(wanted).map(|case| (case, true));
-    let cases: Vec<_> = over_stdio.chain(over_http).collect();
-    if arguments.iter().any(|argument| argument == "--list") {
-        cases.iter().for_each(|(case, _)| println!("{}: test", case.name));
-        return ExitCode::SUCCESS;
-    }
-    println!("running {} cases", cases.len());
-    let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                while let Some((case, is_http)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let ran = if *is_http { http::run(case) } else { stdio::run(case) };
-                    let faults = faults(case, &ran);
-                    let Ran { took, peak_kib, .. } = ran;
-                    let (took, peak) = (took.as_secs_f64(), peak_kib as f64 / 1024.0);
-                    if faults.is_empty() {
-                        println!("{} … ok ({took:.1} s, {peak:.0} MiB)", case.name);
-                    } else {
-                        failed.fetch_add(1, Ordering::Relaxed);
-                        println!(
-                            "{} … FAILED ({took:.1} s, {peak:.0} MiB)\n{}\n--- stdout\n{}--- stderr\n{}",
-                            case.name,
-                            faults.join("\n"),
-                            ran.stdout,
-                            ran.stderr
-                        );
-                    }
-                }
-            });
-        }
-    });
-    let failed = failed.into_inner();
-    println!("{} passed; {failed} failed", cases.len() - failed);
-    ExitCode::from(u8::from(failed > 0 || cases.is_empty() && arguments.is_empty()))
+/// Fails the test if the outcome is not the expected one.
+fn check(case: &Case, ran: &Ran) {
+    let faults = faults(case, ran);
+    let (took, peak) = (ran.took.as_secs_f64(), ran.peak_kib as f64 / 1024.0);
+    assert!(
+        faults.is_empty(),
+        "{took:.1} s, {peak:.0} MiB\n{}\n--- stdout\n{}--- stderr\n{}",
+        faults.join("\n"),
+        ran.stdout,
+        ran.stderr
+    );
 }
 
 fn faults(case: &Case, ran: &Ran) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::{command, file, report, text};
+use super::{command, file, report, text};
 
 /// The methods and the called operations that an adapter received.
 fn received(file: &Path) -> BTreeSet<String> {
@@ -37,7 +37,8 @@ fn planned<'a>(plan: &'a Value, mode: &str, operation: &str) -> (&'a str, &'a st
     (found["use"].as_str().unwrap(), found["reason"].as_str().unwrap())
 }
 
-pub(crate) fn calls_only_introspection() {
+#[test]
+fn plan_calls_only_introspection() {
     let folder = tempfile::tempdir().unwrap();
     let (log, _) = file(&folder, "received");
     let mut command = command(&["test", "--plan", "--allow", "create,execute"], &["garden"]);
@@ -72,7 +73,8 @@ pub(crate) fn calls_only_introspection() {
     assert!(reason.contains("the server has no tools"), "{reason}");
 }
 
-pub(crate) fn names_the_use_of_every_operation() {
+#[test]
+fn plan_names_the_use_of_every_operation() {
     let (_, safe) = plan(&[], &["garden"]);
     assert_eq!((&safe["maxCreated"], &safe["allowed"]), (&json!(0), &json!([])));
     for (operation, planned_use, reason) in [
@@ -138,7 +140,8 @@ pub(crate) fn names_the_use_of_every_operation() {
     assert!(why.contains("not in the sample"), "{why}");
 }
 
-pub(crate) fn agrees_with_the_run() {
+#[test]
+fn plan_agrees_with_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let (config, sampled) = file(&folder, "sampled.toml");
     std::fs::write(&config, "[limits]\noperations = 1").unwrap();
@@ -167,7 +170,8 @@ pub(crate) fn agrees_with_the_run() {
     }
 }
 
-pub(crate) fn covers_batches_of_a_sample() {
+#[test]
+fn plan_covers_batches_of_a_sample() {
     let folder = tempfile::tempdir().unwrap();
     let (config, name) = file(&folder, "sampled.toml");
     std::fs::write(&config, "[limits]\noperations = 1").unwrap();

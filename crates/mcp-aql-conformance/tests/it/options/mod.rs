@@ -1,15 +1,5 @@
-//! Runs the command with its options against a small adapter, which is this program itself.
+//! Runs the command with its options against a small adapter.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test may"
-)]
-
-mod adapter;
 #[cfg(unix)]
 mod distribution;
 #[cfg(unix)]
@@ -18,75 +8,11 @@ mod plan;
 mod safety;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-type Test = (&'static str, fn());
-
-const TESTS: &[Test] = &[
-    ("selected_checks_decide_the_exit_code", selected_checks_decide_the_exit_code),
-    ("findings_contain_the_command_that_repeats_them", findings_contain_the_command),
-    ("one_mode_can_be_tested", one_mode_can_be_tested),
-    ("failed_checks_are_run_again", failed_checks_are_run_again),
-    ("trace_has_every_message_without_secrets", trace_has_every_message_without_secrets),
-    ("baseline_accepts_findings", baseline_accepts_findings),
-    ("reports_are_compared", reports_are_compared),
-    ("parameters_that_no_reply_shows_are_no_fields", parameters_that_no_reply_shows),
-    ("limited_removals_are_repeated", limited_removals_are_repeated),
-    ("coverage_counts_called_operations", coverage_counts_called_operations),
-    ("invalid_selections_exit_with_3", invalid_selections_exit_with_3),
-    #[cfg(target_os = "linux")]
-    ("failed_trace_exits_with_3", failed_trace_exits_with_3),
-    ("unknown_names_in_the_configuration_end_the_run", safety::unknown_names_end_the_run),
-    ("operations_with_two_categories_need_both", safety::two_categories_need_both),
-    ("examples_remove_no_safeguard", safety::examples_remove_no_safeguard),
-    ("created_items_are_limited", safety::created_items_are_limited),
-    ("features_outside_the_sample_are_not_exercised", safety::features_outside_the_sample),
-    #[cfg(unix)]
-    ("ci_scripts_run_whole_commands", distribution::scripts_run_whole_commands),
-    ("plan_calls_only_introspection", plan::calls_only_introspection),
-    ("plan_names_the_use_of_every_operation", plan::names_the_use_of_every_operation),
-    ("plan_agrees_with_the_run", plan::agrees_with_the_run),
-    ("plan_covers_batches_of_a_sample", plan::covers_batches_of_a_sample),
-    #[cfg(unix)]
-    ("interrupted_run_removes_its_items", interruption::removes_its_items),
-    #[cfg(unix)]
-    ("interrupted_run_reports_what_was_done", interruption::reports_what_was_done),
-    #[cfg(unix)]
-    ("interrupted_run_reports_what_stays_behind", interruption::reports_what_stays_behind),
-    #[cfg(unix)]
-    ("interrupted_run_ends_in_time", interruption::ends_in_time),
-    #[cfg(unix)]
-    ("second_signal_ends_the_run_at_once", interruption::ends_at_once),
-    ("skips_name_the_setting_that_helps", skips_name_the_setting_that_helps),
-    #[cfg(unix)]
-    ("interrupted_evidence_removes_its_items", interruption::evidence_removes_its_items),
-];
-
-fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let Some((first, faults)) = arguments.split_first()
-        && first == "serve"
-    {
-        adapter::serve(faults);
-        return ExitCode::SUCCESS;
-    }
-    if arguments.iter().any(|argument| argument == "--list") {
-        TESTS.iter().for_each(|(name, _)| println!("{name}: test"));
-        return ExitCode::SUCCESS;
-    }
-    let filters: Vec<_> = arguments.iter().filter(|it| !it.starts_with('-')).collect();
-    let is_wanted =
-        |name: &str| filters.is_empty() || filters.iter().any(|it| name.contains(it.as_str()));
-    let mut failed = 0;
-    for (name, test) in TESTS.iter().filter(|(name, _)| is_wanted(name)) {
-        let passed = std::panic::catch_unwind(test).is_ok();
-        println!("{name} … {}", if passed { "ok" } else { "FAILED" });
-        failed += usize::from(!passed);
-    }
-    ExitCode::from(u8::from(failed > 0))
-}
+use crate::support::fixture;
 
 /// Runs the command. The adapter, with these faults, is the target of `test`.
 fn run(arguments: &[&str], faults: &[&str]) -> Output {
@@ -97,7 +23,7 @@ fn command(arguments: &[&str], faults: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-aql-conformance"));
     command.args(arguments).stdin(Stdio::null()).env_remove("MCP_AQL_ENDPOINT_MODE");
     if matches!(arguments.first(), Some(&"test" | &"evidence")) {
-        command.arg("--").arg(std::env::current_exe().unwrap()).arg("serve").args(faults);
+        command.arg("--").arg(fixture()).arg("garden").args(faults);
     }
     command
 }
@@ -133,6 +59,7 @@ fn read(path: &Path) -> Value {
 
 const BAD_QUERY: [&str; 2] = ["--check", "introspection.bad_query"];
 
+#[test]
 fn selected_checks_decide_the_exit_code() {
     // REQ-CNF-12
     let (code, passed) = report(&BAD_QUERY, &[]);
@@ -151,7 +78,8 @@ fn selected_checks_decide_the_exit_code() {
     assert!(matches!(output.status.code(), Some(0..=2)));
 }
 
-fn findings_contain_the_command() {
+#[test]
+fn findings_contain_the_command_that_repeats_them() {
     let (_, failed) = report(&["--category", "introspection"], &["entries"]);
     let checks = checks(&failed);
     let check = checks.iter().find(|check| check["id"] == "introspection.list_form").unwrap();
@@ -162,10 +90,9 @@ fn findings_contain_the_command() {
     assert_eq!(finding["differences"][0]["path"], "/extra");
     assert_eq!(finding["differences"][0]["expected"], "no such member");
     let repeat = finding["repeat"].as_str().unwrap();
-    let this = std::env::current_exe().unwrap();
     let expected = format!(
-        "mcp-aql-conformance test --check introspection.list_form --mode semantic -- {} serve entries",
-        this.display()
+        "mcp-aql-conformance test --check introspection.list_form --mode semantic -- {} garden entries",
+        fixture().display()
     );
     assert_eq!(repeat, expected);
     // The command has the same finding.
@@ -184,6 +111,7 @@ fn findings_contain_the_command() {
     }
 }
 
+#[test]
 fn one_mode_can_be_tested() {
     let base: &[&str] = &["--check", "introspection.bad_query"];
     for mode in ["semantic", "single"] {
@@ -194,6 +122,7 @@ fn one_mode_can_be_tested() {
     assert_eq!(tested["modes"], json!(["semantic", "single"]));
 }
 
+#[test]
 fn failed_checks_are_run_again() {
     let folder = tempfile::tempdir().unwrap();
     let (_, saved) = file(&folder, "report.json");
@@ -232,6 +161,7 @@ fn failed_checks_are_run_again() {
     assert!(count > 100 && said.contains(&format!("a run of {count} checks")), "{count}: {said}");
 }
 
+#[test]
 fn trace_has_every_message_without_secrets() {
     let folder = tempfile::tempdir().unwrap();
     let (trace, name) = file(&folder, "trace.jsonl");
@@ -271,6 +201,7 @@ fn trace_has_every_message_without_secrets() {
     }
 }
 
+#[test]
 fn baseline_accepts_findings() {
     // REQ-CNF-12
     let folder = tempfile::tempdir().unwrap();
@@ -325,6 +256,7 @@ fn baseline_accepts_findings() {
     assert_eq!(causes(&read(&again)), causes(&baseline));
 }
 
+#[test]
 fn reports_are_compared() {
     let folder = tempfile::tempdir().unwrap();
     let save = |name: &str, faults: &[&str]| {
@@ -361,6 +293,7 @@ fn reports_are_compared() {
 }
 
 #[cfg(target_os = "linux")]
+#[test]
 fn failed_trace_exits_with_3() {
     // REQ-CNF-12
     for plan in [&[][..], &["--plan"]] {
@@ -376,7 +309,8 @@ fn failed_trace_exits_with_3() {
 
 const READ_BACK: [&str; 4] = ["--check", "creates.read_back", "--allow", "create,delete"];
 
-fn parameters_that_no_reply_shows() {
+#[test]
+fn parameters_that_no_reply_shows_are_no_fields() {
     // REQ-CNF-04, REQ-CNF-13
     let read_back = |faults: &[&str]| {
         let (_, tested) = report(&READ_BACK, &[&["garden"], faults].concat());
@@ -391,12 +325,14 @@ fn parameters_that_no_reply_shows() {
     assert_eq!(check["verdict"], "fail", "{check}");
 }
 
+#[test]
 fn limited_removals_are_repeated() {
     // REQ-RATE-02
     let (_, tested) = report(&READ_BACK, &["garden", "limited-removals"]);
     assert_eq!(tested["leftBehind"], Value::Null, "{tested}");
 }
 
+#[test]
 fn coverage_counts_called_operations() {
     let (_, tested) = report(&BAD_QUERY, &["create"]);
     let coverage = &tested["coverage"];
@@ -405,6 +341,7 @@ fn coverage_counts_called_operations() {
     assert_eq!((&coverage["applicable"], &coverage["percent"]), (&json!(1), &json!(100)));
 }
 
+#[test]
 fn invalid_selections_exit_with_3() {
     // REQ-CNF-12
     let folder = tempfile::tempdir().unwrap();
@@ -442,6 +379,7 @@ fn invalid_selections_exit_with_3() {
     }
 }
 
+#[test]
 fn skips_name_the_setting_that_helps() {
     let select = ["--category", "parameters", "--category", "confirmation", "--mode", "single"];
     let reasons = |arguments: &[&str]| {

@@ -1,87 +1,9 @@
-//! Hostile servers on standard input and output.
+//! Servers that exit, hang, flood, lie or send garbage, on standard input and output.
 
 use std::io::Write as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-
-use super::{Case, Ran};
-
-const NO_ADAPTER: &str = "Nothing could be tested: ";
-
-pub(crate) const CASES: &[Case] = &[
-    Case {
-        name: "dies_at_start",
-        told: &[NO_ADAPTER, "the process exited, exit status: 7", "cannot open the database"],
-    },
-    Case { name: "dies_after_initialize", told: &[NO_ADAPTER, "the process exited"] },
-    Case { name: "dies_while_it_is_learned", told: &[NO_ADAPTER, "the process exited"] },
-    Case {
-        name: "dies_in_the_midst",
-        told: &["cut short: the adapter closed the connection: the process exited, exit status: 1"],
-    },
-    Case {
-        name: "dies_in_its_other_mode",
-        told: &["single mode: the adapter closed the connection", "cannot open the database"],
-    },
-    Case { name: "hangs_at_initialize", told: &[NO_ADAPTER, "no answer within 400 ms"] },
-    Case { name: "hangs_at_the_list_of_tools", told: &[NO_ADAPTER, "no answer within 400 ms"] },
-    Case { name: "hangs_at_introspect", told: &[NO_ADAPTER, "no answer within 400 ms"] },
-    Case { name: "hangs_at_calls", told: &["no answer within 400 ms"] },
-    Case { name: "hangs_and_does_not_read", told: &[NO_ADAPTER, "no answer within 400 ms"] },
-    Case { name: "does_not_leave", told: &["FAIL"] },
-    // The server sends requests before its response to `initialize`.
-    Case { name: "asks_first", told: &["FAIL"] },
-    Case { name: "floods_with_notifications", told: &[NO_ADAPTER, "unrequested messages"] },
-    Case { name: "floods_with_long_notifications", told: &[NO_ADAPTER, "unrequested messages"] },
-    Case { name: "floods_with_one_line", told: &[NO_ADAPTER, "a message of more than"] },
-    Case { name: "floods_with_values", told: &[NO_ADAPTER, "a message with too many values"] },
-    Case { name: "floods_with_empty_lines", told: &[NO_ADAPTER, "unrequested messages"] },
-    Case { name: "floods_standard_error", told: &[NO_ADAPTER, "no answer within 400 ms"] },
-    Case { name: "floods_in_the_midst", told: &["unrequested messages"] },
-    Case { name: "floods_with_tools", told: &[NO_ADAPTER, "a message with too many values"] },
-    Case { name: "lists_too_much", told: &[NO_ADAPTER, "too large to test"] },
-    Case { name: "gives_pages_without_an_end", told: &["FAIL", "tools.endpoint"] },
-    Case { name: "tells_much_of_its_operations", told: &[NO_ADAPTER, "too large to test: "] },
-    Case { name: "tells_much_of_its_tools", told: &[NO_ADAPTER, "take more than 12 MiB"] },
-    Case { name: "shows_ever_new_names", told: &["FAIL"] },
-    Case { name: "lists_long_items", told: &["FAIL"] },
-    Case { name: "has_heavy_patterns", told: &["FAIL"] },
-    Case { name: "talks_no_json", told: &[NO_ADAPTER, "no answer within 400 ms"] },
-    Case { name: "talks_no_utf8", told: &[NO_ADAPTER, "no answer within 400 ms"] },
-    Case { name: "nests_without_an_end", told: &[NO_ADAPTER] },
-    Case { name: "answers_others", told: &[NO_ADAPTER, "no answer within 400 ms"] },
-    Case { name: "refuses_everything", told: &[NO_ADAPTER, "JSON-RPC error -32603"] },
-    Case { name: "gives_numbers_for_everything", told: &[NO_ADAPTER] },
-    Case { name: "gives_nonsense_for_operations", told: &["FAIL"] },
-    Case { name: "obeys_no_terminal", told: &["Nothing could be tested: "] },
-    Case { name: "is_a_plain_server", told: &["FAIL", "tools.endpoint", "`echo`", "`add`"] },
-    Case { name: "has_no_tools", told: &["FAIL", "tools.endpoint", "the server has no tools"] },
-    #[cfg(unix)]
-    Case {
-        name: "closes_standard_output_and_lives",
-        told: &[NO_ADAPTER, "closed its standard output"],
-    },
-];
-
-pub(crate) fn run(case: &Case) -> Ran {
-    if case.name == "closes_standard_output_and_lives" {
-        let hello = hello().to_string();
-        let script = format!(
-            r#"read line; echo '{{"jsonrpc":"2.0","id":1,"result":{hello}}}'; exec >&-; exec sleep 60"#
-        );
-        return super::run(case, "", &["--", "sh", "-c", &script]);
-    }
-    let this = std::env::current_exe().unwrap();
-    let this = this.to_str().unwrap();
-    let config = match case.name {
-        "dies_in_its_other_mode" => {
-            format!("[modes.single]\ncommand = ['{this}', 'serve', 'dies_at_start']")
-        }
-        _ => String::new(),
-    };
-    super::run(case, &config, &["--", this, "serve", case.name])
-}
 
 fn hello() -> Value {
     json!({

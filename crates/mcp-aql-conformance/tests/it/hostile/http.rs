@@ -10,34 +10,31 @@ use super::{Case, Ran};
 
 const NO_ADAPTER: &str = "Nothing could be tested: ";
 
-pub(crate) const CASES: &[Case] = &[
-    Case { name: "http_gives_a_page", told: &[NO_ADAPTER, "text/html", "Welcome"] },
-    Case { name: "http_gives_nothing", told: &[NO_ADAPTER, "without a response"] },
-    Case { name: "http_gives_another_kind", told: &[NO_ADAPTER, "application/octet-stream"] },
-    Case { name: "http_fails", told: &[NO_ADAPTER, "HTTP status 500"] },
-    Case { name: "http_wants_to_know_who", told: &[NO_ADAPTER, "HTTP status 401", "--header"] },
-    Case { name: "http_redirects", told: &[NO_ADAPTER, "a redirect to `http://169.254.169.254/`"] },
-    Case {
-        name: "http_redirects_with_keys",
-        told: &[NO_ADAPTER, "a redirect to `http://host/?***`"],
-    },
-    Case { name: "http_hangs", told: &[NO_ADAPTER, "no answer within 400 ms"] },
-    Case { name: "http_hangs_up", told: &[NO_ADAPTER] },
-    Case { name: "http_is_no_http", told: &[NO_ADAPTER] },
-    Case { name: "http_drips", told: &[NO_ADAPTER, "no answer within 400 ms"] },
-    Case { name: "http_floods_with_headers", told: &[NO_ADAPTER] },
-    Case { name: "http_floods_with_events", told: &[NO_ADAPTER, "unrequested messages"] },
-    Case { name: "http_floods_with_comments", told: &[NO_ADAPTER, "no answer within 400 ms"] },
-    Case { name: "http_floods_with_one_event", told: &[NO_ADAPTER, "a message of more than"] },
-    Case { name: "http_floods_with_one_body", told: &[NO_ADAPTER, "a message of more than"] },
-    Case { name: "http_forgets_the_session", told: &[NO_ADAPTER, "HTTP status 404"] },
-    Case { name: "http_accepts_and_says_nothing", told: &[NO_ADAPTER, "HTTP status 202"] },
-    Case { name: "http_is_a_plain_server", told: &["FAIL", "tools.endpoint", "`echo`"] },
-    Case { name: "http_speaks_in_events", told: &["FAIL", "tools.endpoint", "`echo`"] },
-    Case { name: "http_leaves_streams_open", told: &["FAIL", "tools.endpoint", "`echo`"] },
-];
+servers! {
+    http_gives_a_page => [NO_ADAPTER, "text/html", "Welcome"],
+    http_gives_nothing => [NO_ADAPTER, "without a response"],
+    http_gives_another_kind => [NO_ADAPTER, "application/octet-stream"],
+    http_fails => [NO_ADAPTER, "HTTP status 500"],
+    http_wants_to_know_who => [NO_ADAPTER, "HTTP status 401", "--header"],
+    http_redirects => [NO_ADAPTER, "a redirect to `http://169.254.169.254/`"],
+    http_redirects_with_keys => [NO_ADAPTER, "a redirect to `http://host/?***`"],
+    http_hangs => [NO_ADAPTER, "no answer within 400 ms"],
+    http_hangs_up => [NO_ADAPTER],
+    http_is_no_http => [NO_ADAPTER],
+    http_drips => [NO_ADAPTER, "no answer within 400 ms"],
+    http_floods_with_headers => [NO_ADAPTER],
+    http_floods_with_events => [NO_ADAPTER, "unrequested messages"],
+    http_floods_with_comments => [NO_ADAPTER, "no answer within 400 ms"],
+    http_floods_with_one_event => [NO_ADAPTER, "a message of more than"],
+    http_floods_with_one_body => [NO_ADAPTER, "a message of more than"],
+    http_forgets_the_session => [NO_ADAPTER, "HTTP status 404"],
+    http_accepts_and_says_nothing => [NO_ADAPTER, "HTTP status 202"],
+    http_is_a_plain_server => ["FAIL", "tools.endpoint", "`echo`"],
+    http_speaks_in_events => ["FAIL", "tools.endpoint", "`echo`"],
+    http_leaves_streams_open => ["FAIL", "tools.endpoint", "`echo`"],
+}
 
-pub(crate) fn run(case: &Case) -> Ran {
+fn run(case: &Case) -> Ran {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let name = case.name;
     let query = if name == "http_redirects_with_keys" { "?api_key=s3cretkey123&v=1" } else { "" };

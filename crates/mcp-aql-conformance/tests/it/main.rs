@@ -1,0 +1,22 @@
+//! Tests of the runner and of its command, with small adapters, hostile servers and TLS.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test may"
+)]
+
+mod book;
+#[cfg(all(feature = "cli", feature = "http"))]
+mod command;
+#[cfg(all(feature = "cli", feature = "http"))]
+mod hostile;
+mod learning;
+#[cfg(feature = "cli")]
+mod options;
+#[cfg(feature = "cli")]
+mod support;
+#[cfg(all(feature = "cli", feature = "tls"))]
+mod tls;
