@@ -1,4 +1,6 @@
-//! The peak memory of a query, counted by the allocator, which does not depend on the machine.
+//! The peak memory of a query, counted by the allocator, which does not depend on the machine. A program of its own, because
+//! the allocator counts what all tests of a program allocate.
+
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 use mcp_aql_aggregator::{Aggregator, Config, Query};

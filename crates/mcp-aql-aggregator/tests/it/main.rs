@@ -1,5 +1,5 @@
-//! The built command as clients and terminals use it, with working and faulty servers.
-#![cfg(all(feature = "cli", feature = "http", unix))]
+//! Tests of the aggregator: its command with working and faulty servers, and its ranking.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,14 +9,9 @@
     reason = "a test stops at what it did not expect"
 )]
 
-mod command;
-mod ends;
-mod http;
-mod loops;
-mod messages;
-mod operations;
-mod plain;
-mod support;
+mod quality;
+#[cfg(all(feature = "cli", feature = "http", unix))]
+mod wire;
 
 /// Not a test: runs this program as the server of the other tests if the script variable is set.
 #[test]

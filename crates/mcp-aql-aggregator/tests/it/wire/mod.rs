@@ -1,0 +1,10 @@
+//! The built command as clients and terminals use it, with working and faulty servers.
+
+mod command;
+mod ends;
+mod http;
+mod loops;
+mod messages;
+mod operations;
+mod plain;
+mod support;
