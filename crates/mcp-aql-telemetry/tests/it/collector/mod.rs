@@ -1,17 +1,8 @@
 //! The spans and the metrics of an adapter process, as a collector receives them.
-#![cfg(unix)]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops at what it did not expect"
-)]
 
 mod http;
 mod receiver;
 mod stdio;
-#[path = "../support/strict_json.rs"]
-mod strict_json;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -33,7 +24,7 @@ const OTHER_TRACEPARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba
 
 type Client = RunningService<RoleClient, ()>;
 
-/// Returns the path of the adapter's program. Cargo builds it with all tests, but not for `--test NAME` alone.
+/// Returns the path of the adapter's program. Cargo builds it with all tests, but not for `--test it` alone.
 fn program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let target = test.parent().and_then(Path::parent).unwrap();

@@ -7,7 +7,7 @@ use rmcp::transport::TokioChildProcess;
 use serde_json::{Value, json};
 
 use super::receiver::{Collector, attributes};
-use super::strict_json::assert_strict;
+use crate::strict_json::assert_strict;
 use super::{Client, PARENT, TRACE, call, command, hex, lineage, only, owned, traced};
 
 /// Makes calls of all kinds. The adapter has ended when this returns.
