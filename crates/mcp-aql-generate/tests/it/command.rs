@@ -1,7 +1,5 @@
 //! The command, as a user runs it.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::process::{Command, Output};
 
 fn run(folder: &std::path::Path, arguments: &[&str]) -> Output {

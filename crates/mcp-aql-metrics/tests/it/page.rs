@@ -1,5 +1,4 @@
 //! The page of metrics after calls of every kind.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at what it did not expect")]
 
 use std::time::Duration;
 

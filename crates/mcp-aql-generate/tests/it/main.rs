@@ -1,0 +1,5 @@
+//! Tests of the command.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod command;
