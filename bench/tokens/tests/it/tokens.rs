@@ -1,7 +1,5 @@
 //! Checks that the texts for models stay short and sufficient to find operations.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at what it did not expect")]
-
 use std::collections::BTreeSet;
 
 use mcp_aql_bench::records;

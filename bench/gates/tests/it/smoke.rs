@@ -1,7 +1,5 @@
 //! Runs every measurement with few calls.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use mcp_aql_gates_bench::{Setup, measure};
 
 #[test]

@@ -1,5 +1,4 @@
 //! Checks that both programs give the same answers and that each measurement works, regardless of time.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -1,0 +1,5 @@
+//! Tests of the measurements.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
+
+mod smoke;

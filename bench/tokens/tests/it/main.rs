@@ -1,0 +1,5 @@
+//! Tests of the figures.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at what it did not expect")]
+
+mod tokens;
