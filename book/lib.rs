@@ -116,7 +116,7 @@ mod tests {
             let (_, rest) = text.split_once(begin).unwrap();
             rest.split_once(end).unwrap().0
         };
-        let tested = include_str!("../crates/mcp-aql-sqlx/tests/pool.rs");
+        let tested = include_str!("../crates/mcp-aql-sqlx/tests/it/pool.rs");
         let tested = between(
             tested,
             "// The code of the book begins here.\n",

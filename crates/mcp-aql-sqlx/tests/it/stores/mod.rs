@@ -2,8 +2,6 @@
 //!
 //! PostgreSQL is included if a server is given: `../../scripts/postgres.sh cargo test --all-features`.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 mod databases;
 mod transactions;
 

@@ -1,7 +1,5 @@
 //! SQLite through sqlx and through rusqlite in one program: the author's table in a pool, and the adapter's state.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::Path;
 
 use mcp_aql::Adapter;

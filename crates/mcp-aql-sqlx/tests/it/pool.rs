@@ -1,7 +1,5 @@
 //! The recipe for a pool of sqlx in an operation, as the book shows it. A test of the book compares both.
 
-#![allow(missing_docs, clippy::unwrap_used)]
-
 // The code of the book begins here.
 use mcp_aql::prelude::*;
 use serde::Serialize;

@@ -9,7 +9,7 @@ use mcp_aql_sqlx::{SqlxPostgres, SqlxSqlite};
 use sqlx::SqlitePool;
 use sqlx::sqlite::SqliteConnectOptions;
 
-use crate::databases::{in_memory, in_postgres, pools};
+use super::databases::{in_memory, in_postgres, pools};
 
 type Rows = Result<Vec<Vec<SqlValue>>, DatabaseError>;
 
