@@ -14,3 +14,4 @@ mod hygiene;
 mod macros;
 mod pass;
 mod query_macros;
+mod test_targets;
