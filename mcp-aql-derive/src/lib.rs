@@ -1,7 +1,14 @@
 //! The procedural macros of `mcp-aql`. Use them through that crate, whose re-exports carry their documentation.
 
+#![allow(
+    clippy::large_enum_variant,
+    reason = "with `span-locations`, for the tests, spans are larger"
+)]
+
 mod computed_fields;
 mod create_input;
+#[cfg(test)]
+mod error_cases;
 mod input;
 mod operation;
 mod operation_error;
