@@ -1,4 +1,4 @@
-//! Tests of the macros, except for compile errors, and of the pages that name tests.
+//! Tests of the macros, except for compile errors.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,9 +9,7 @@
     reason = "a test that cannot go on panics, in its helpers too"
 )]
 
-mod coverage;
 mod hygiene;
 mod macros;
 mod pass;
 mod query_macros;
-mod test_targets;

@@ -1,7 +1,7 @@
 //! Tests of the protocol, requirement by requirement, through `Adapter::call` and `Adapter::handle`.
 //!
-//! Every test cites the requirements that it shows. `tests/it/coverage.rs` compares the citations with the book's page on
-//! spec coverage.
+//! Every test cites the requirements that it shows. `tests/structure/tests/it/coverage.rs` compares the citations with the
+//! book's page on spec coverage.
 
 #![expect(
     clippy::unwrap_used,

@@ -7,8 +7,8 @@ use rmcp::transport::TokioChildProcess;
 use serde_json::{Value, json};
 
 use super::receiver::{Collector, attributes};
-use crate::strict_json::assert_strict;
 use super::{Client, PARENT, TRACE, call, command, hex, lineage, only, owned, traced};
+use crate::strict_json::assert_strict;
 
 /// Makes calls of all kinds. The adapter has ended when this returns.
 async fn session() -> Collector {

@@ -18,7 +18,7 @@ const SOURCES: [&str; 5] = ["crates", "tests", "mcp-aql/tests", "mcp-aql-derive"
 const TOTAL: usize = 404;
 
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn read(path: &str) -> String {
