@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Chooses the checks that a change needs, for `.ci/run --changed`.
 
-    scripts/changed.py BASE     compares the working tree with the last commit that it shares with BASE
+    scripts/changed.py BASE         compares the working tree with the last commit that it shares with BASE
+    scripts/changed.py --suites     prints the packages that the README's command does not test
 
-Prints a line `steps NAME…`, and for the steps that work on packages a line `NAME PACKAGE…`. The rules:
+Prints a line `steps NAME…`, and the packages to test in three lines: `tests`, of which the README's command tests all,
+`suites`, and `samples`, of which the documentation tests suffice. The rules:
 
 - A package is affected if one of its files has changed, a file of another package that it includes, or a package that
   it depends on with all of its own features.
@@ -17,7 +19,6 @@ import argparse
 import json
 import re
 import subprocess
-import sys
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
@@ -43,6 +44,7 @@ STEPS = {
     "dependencies": ["*Cargo.toml", "*Cargo.lock", "deny.toml"],
     "lints": ["rust"],
     "tests": ["rust"],
+    "suites": [],
     "documentation": ["rust"],
     "features": ["package:mcp-aql", "package:mcp-aql-conformance", "package:mcp-aql-aggregator"],
     "sqlx": ["package:mcp-aql-sqlx", "package:team"],
@@ -85,14 +87,24 @@ def changes(base):
 
 
 @cache
+def metadata(manifest):
+    """Returns the packages of a workspace, as their manifests describe them."""
+    return json.loads(output("cargo", "metadata", "--format-version", "1", "--no-deps", "--locked", "--manifest-path",
+                             manifest))
+
+
+@cache
 def manifests():
-    """Returns what cargo reads from the manifest of each package of this repository."""
-    found = {}
-    for manifest in WORKSPACES:
-        metadata = json.loads(output("cargo", "metadata", "--format-version", "1", "--no-deps", "--locked",
-                                     "--manifest-path", manifest))
-        found |= {package["name"]: package for package in metadata["packages"]}
-    return found
+    """Returns the manifest of each package of this repository."""
+    return {package["name"]: package for workspace in WORKSPACES for package in metadata(workspace)["packages"]}
+
+
+def members():
+    """Returns the packages of the main workspace: those that the README's command tests, and the others."""
+    default = set(metadata(WORKSPACES[0])["workspace_default_members"])
+    own = metadata(WORKSPACES[0])["packages"]
+    return ({package["name"] for package in own if package["id"] in default},
+            {package["name"] for package in own if package["id"] not in default})
 
 
 @cache
@@ -252,7 +264,7 @@ def needed(paths, shared, whole):
         named = any(fnmatch(path, pattern) for path in paths for pattern in patterns)
         packaged = any(pattern == f"package:{name}" for pattern in patterns for name in whole)
         run = any(path in scripts.get(step, ()) for path in paths)
-        built = "rust" in patterns and bool(whole)
+        built = "rust" in patterns and bool(whole) or step == "suites" and bool(whole & members()[1])
         shown = step == "outputs" and any(is_page(path) and page_differs(path, shared, outputs) for path in paths)
         if named or packaged or run or built or shown:
             steps.append(step)
@@ -261,13 +273,22 @@ def needed(paths, shared, whole):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("base", help="a branch or a commit")
-    shared, paths = changes(parser.parse_args().base)
+    parser.add_argument("base", nargs="?", help="a branch or a commit")
+    parser.add_argument("--suites", action="store_true", help="the packages that the README's command does not test")
+    arguments = parser.parse_args()
+    tests, suites = members()
+    if arguments.suites:
+        print(*sorted(suites))
+        return
+    if not arguments.base:
+        parser.error("a branch or a commit, for example main")
+    shared, paths = changes(arguments.base)
     whole, samples_only = affected(paths, shared)
     print("steps", *needed(paths, shared, whole | samples_only))
-    print("tests", *sorted(whole))
-    print("samples", *sorted(samples_only))
+    print("tests", *sorted(whole & tests))
+    print("suites", *sorted(whole & suites))
+    print("samples", *sorted(samples_only & tests))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

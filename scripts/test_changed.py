@@ -76,7 +76,11 @@ class Steps(unittest.TestCase):
             if folder in ("fuzz", "bench/aggregator"):
                 continue
             steps, _, _ = choice(f"{folder}/src/new.rs")
-            self.assertLessEqual({"lints", "tests"} if "sqlx" not in folder and "team" not in folder else {"sqlx"}, steps)
+            if "sqlx" in folder or "team" in folder:
+                self.assertIn("sqlx", steps)
+            else:
+                self.assertIn("lints", steps)
+                self.assertTrue(steps & {"tests", "suites"}, folder)
 
     def test_a_script_runs_in_each_step_that_uses_it(self):
         for path in changed.files():
@@ -84,7 +88,7 @@ class Steps(unittest.TestCase):
                 self.assertTrue(choice(path)[0] - ALWAYS or path in ELSEWHERE, path)
         for path, step in [("scripts/outputs.py", "outputs"), ("scripts/links.py", "book"),
                            ("scripts/conforms.py", "conforms"), ("scripts/console.mjs", "console"),
-                           ("scripts/postgres.sh", "tests"), ("scripts/postgres.sh", "sqlx"),
+                           ("scripts/postgres.sh", "suites"), ("scripts/postgres.sh", "sqlx"),
                            ("scripts/sdk_client.py", "clients"), ("scripts/peers.py", "dependencies")]:
             self.assertIn(step, choice(path)[0], path)
 
@@ -104,7 +108,7 @@ class Steps(unittest.TestCase):
 
     def test_the_middle_of_the_runtime_needs_no_outer_check(self):
         steps, _, _ = choice("crates/mcp-aql-core/src/validate/mod.rs")
-        self.assertEqual(steps - ALWAYS, {"lints", "tests", "documentation", "features", "sqlx", "outputs", "conforms"})
+        self.assertEqual(steps - ALWAYS, {"lints", "tests", "suites", "documentation", "features", "sqlx", "outputs", "conforms"})
 
     def test_every_file_is_checked_by_something(self):
         for path in changed.files():

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::Finding;
+use super::{Finding, MAX_MESSAGE_BYTES};
 
 /// The shortest word of a subject that is replaced in messages. Shorter words would match by accident.
 const MIN_TERM_CHARS: usize = 2;
@@ -13,10 +13,10 @@ const MIN_TERM_CHARS: usize = 2;
 /// baselines can refer to it.
 pub(super) fn fingerprint(finding: &Finding) -> String {
     let terms = terms(finding);
-    let mut key = skeleton(&finding.fix, &terms);
+    let mut key = skeleton(start(&finding.fix), &terms);
     if finding.differences.is_empty() {
         key.push('\n');
-        key.push_str(&skeleton(&finding.expected, &terms));
+        key.push_str(&skeleton(start(&finding.expected), &terms));
     }
     let differences = finding.differences.iter().map(|difference| {
         let is_missing = difference.received.is_none();
@@ -38,7 +38,9 @@ pub(super) fn shared(key: &str) -> String {
 fn terms(finding: &Finding) -> BTreeSet<String> {
     let mut terms = BTreeSet::new();
     let mut add = |text: &str| {
-        terms.extend(words(text).filter(|word| word.len() >= MIN_TERM_CHARS).map(str::to_owned));
+        terms.extend(
+            words(start(text)).filter(|word| word.len() >= MIN_TERM_CHARS).map(str::to_owned),
+        );
     };
     add(&finding.subject);
     for name in ["/tool", "/arguments/operation", "/arguments/params/name"] {
@@ -47,6 +49,13 @@ fn terms(finding: &Finding) -> BTreeSet<String> {
         }
     }
     terms
+}
+
+/// The beginning of a text, of at most as many characters as a message has bytes. Checks that send values of megabytes would
+/// spend seconds on the words of each finding.
+fn start(text: &str) -> &str {
+    let end = text.char_indices().nth(MAX_MESSAGE_BYTES).map(|(end, _)| end);
+    text.get(..end.unwrap_or(text.len())).unwrap_or(text)
 }
 
 /// Whether a character is part of a word: a name in snake case, camel case or kebab case is one word.
@@ -161,6 +170,14 @@ mod tests {
         for text in ["[[", "\"", "{\"", "]}", "é\"é", "\\"] {
             let _ = of(text, text);
         }
+    }
+
+    #[test]
+    fn the_beginning_of_a_long_text_identifies_a_cause() {
+        let of = |text: &str| fingerprint(&finding("a", text));
+        let long = "é".repeat(MAX_MESSAGE_BYTES);
+        assert_eq!(of(&format!("{long} x")), of(&format!("{long} y")));
+        assert_ne!(of(&long[2..]), of(&format!("{} x", &long[4..])));
     }
 
     #[test]
