@@ -8,6 +8,8 @@ use mcp_aql::{BoxFuture, ExecutionOptions, Operations, SemanticCategory};
 #[cfg(feature = "http")]
 use serde_json::json;
 
+use crate::own_process::runs_alone;
+
 struct Works;
 
 fn nap(_: &Works, call: Call) -> BoxFuture<'_, Outcome> {
@@ -47,6 +49,11 @@ fn adapter() -> Adapter {
 #[tokio::test]
 async fn the_command_line_waits_for_the_end() {
     // REQ-LIF-04, REQ-LIF-05
+
+    // The command line sets the subscriber and the signal handlers of its process.
+    if !runs_alone("executions::the_command_line_waits_for_the_end") {
+        return;
+    }
     for (operation, least, code) in [("execute_nap", 300, 0), ("execute_failure", 0, 1)] {
         let begun = Instant::now();
         let ended = adapter().run_with_args(["works", "call", operation]).await.unwrap();

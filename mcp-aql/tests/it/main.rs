@@ -35,6 +35,8 @@ mod mcp_queries;
 mod mcp_stdio;
 mod mcp_tasks;
 mod mcp_tools;
+#[cfg(feature = "cli")]
+mod own_process;
 mod resources;
 mod support;
 mod update_input;

@@ -12,5 +12,6 @@ mod collector;
 mod confirmations;
 mod global_provider;
 mod json_log;
+#[path = "../../../../mcp-aql/tests/it/own_process.rs"]
 mod own_process;
 mod strict_json;

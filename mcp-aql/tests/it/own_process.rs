@@ -1,9 +1,9 @@
-//! Tests that set what a process has once, such as a global provider or subscriber.
+//! Tests that set what a process has once, such as the subscriber of `tracing` or a global provider.
 
 use std::process::Command;
 
 /// The test that this process was started for.
-const ALONE: &str = "MCP_AQL_TELEMETRY_TEST_ALONE";
+const ALONE: &str = "TEST_ALONE";
 
 /// Returns `true` in a process in which only this test runs. Otherwise starts such a process, and fails if the test fails in
 /// it.
