@@ -33,8 +33,9 @@ UNION = "mcp-aql-tests-dependencies"
 def sources(package):
     """Returns the source files of a package, and the files of others that it includes as modules."""
     folder = Path(package["manifest_path"]).parent
-    # Includes packages of other workspaces.
-    inner = [other.parent for other in folder.rglob("Cargo.toml") if other.parent != folder]
+    # Includes packages of other workspaces, and excludes those that share a target with this one.
+    shared = {Path(target["src_path"]).parent for target in package["targets"]}
+    inner = [other.parent for other in folder.rglob("Cargo.toml") if other.parent not in {folder, *shared}]
     for file in [*folder.rglob("*.rs"), *folder.rglob("*.md")]:
         nested = any(file.is_relative_to(other) for other in inner)
         if "target" not in file.relative_to(folder).parts and not nested:

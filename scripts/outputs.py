@@ -238,11 +238,11 @@ class Outputs:
             text = ""
             with served(kind, folder, path) if kind == "guard" else contextlib.nullcontext():
                 for command, answers in commands(body):
-                    plain = re.sub(r"cargo run (?:-q )?--example (\w+) --", r"\1", command)
+                    plain = re.sub(r"cargo run (?:-q )?-p (\w+) --", r"\1", command)
                     plain = plain.replace("cargo run -q --", "shelf")
                     text += f"$ {command}\n" + run(plain, folder, path, answers)
-        shown = {"shelf": "shelf/target/debug", "guard": "mcp-aql/target/release/examples"}
-        shown = shown.get(kind, "mcp-aql/target/debug/examples")
+        shown = {"shelf": "shelf/target/debug", "guard": "mcp-aql/target/release"}
+        shown = shown.get(kind, "mcp-aql/target/debug")
         text = text.replace(str(path), f"/path/to/{shown}")
         return text.rstrip() + "\n"
 

@@ -1,5 +1,5 @@
 //! The guard: an MCP server that only runs the safety loop, for use beside the servers that act.
-//! Run `cargo run --example guard -- --help`.
+//! Run `cargo run -p guard -- --help`.
 //!
 //! | file | contents |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! A lending library with an endpoint profile of its own. Run `cargo run --example library -- introspect`.
+//! A lending library with an endpoint profile of its own. Run `cargo run -p library -- introspect`.
 //!
 //! | file | contents |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! A note book in memory, in one file: a resource with ready operations.
 //!
 //! ```console
-//! $ cargo run --example notes -- call add_note '{"title":"Milk"}'
+//! $ cargo run -p notes -- call add_note '{"title":"Milk"}'
 //! ```
 
 use mcp_aql::prelude::*;

@@ -1,7 +1,7 @@
 //! A shop's orders: commands of a business as operations.
 //!
 //! ```console
-//! $ cargo run --example orders -- call cancel_order '{"order_id":1,"reason":"Ordered twice"}'
+//! $ cargo run -p orders -- call cancel_order '{"order_id":1,"reason":"Ordered twice"}'
 //! ```
 
 mod adapter;

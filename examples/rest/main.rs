@@ -1,4 +1,4 @@
-//! An HTTP API as operations: an adapter for a parcel service. Run `cargo run --example rest -- --help`.
+//! An HTTP API as operations: an adapter for a parcel service. Run `cargo run -p rest -- --help`.
 //!
 //! | file | contents |
 //! |---|---|

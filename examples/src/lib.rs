@@ -1,1 +1,1 @@
-//! Small complete adapters, each a cargo example target: `cargo run --example tasks`.
+//! The examples as programs with all features of `mcp-aql`, for tests and scripts. Run one with `cargo run -p tasks`.

@@ -1,4 +1,4 @@
-//! A persistent task board: the reference adapter. Run `cargo run --example tasks -- --help`.
+//! A persistent task board: the reference adapter. Run `cargo run -p tasks -- --help`.
 //!
 //! | file | contents |
 //! |---|---|

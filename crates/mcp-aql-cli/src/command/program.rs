@@ -23,12 +23,15 @@ fn program() -> Option<String> {
     Some(path.file_stem()?.to_string_lossy().into_owned())
 }
 
-/// Prints a hint for a person who started an MCP server by hand.
+/// Prints a hint for a person who started an MCP server by hand, with commands as the person can enter them.
 pub(super) fn print_start_hint(adapter: &Adapter) {
-    let program = program().unwrap_or_else(|| adapter.name().to_owned());
+    let program = std::env::args_os().next();
+    let program =
+        program.map_or_else(|| adapter.name().into(), |path| path.to_string_lossy().into_owned());
+    let name = adapter.name();
     let _ = writeln!(
         std::io::stderr(),
-        "This is an MCP server. It waits for a client's messages on standard input; Ctrl-D ends it.\n\
+        "{name} is an MCP server. It waits for a client's messages on standard input; Ctrl-D ends it.\n\
          \n  {program} introspect      shows its operations\
          \n  {program} call OPERATION  runs one\
          \n  {program} config claude   prints what a client needs\
