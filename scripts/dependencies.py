@@ -18,7 +18,7 @@ import peers
 ROOT = Path(__file__).resolve().parent.parent
 
 # Used by the expansions of macros, or for their features only.
-USED_UNSEEN = {"schemars"}
+USED_UNSEEN = {"schemars", "toml_edit"}
 
 # The names of mcp-aql and its own crates, which no other server contains, start with this.
 OWN = "mcp-aql"
