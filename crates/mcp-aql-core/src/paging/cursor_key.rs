@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sha2::{Digest as _, Sha256};
+use hmac_sha256::Hash;
 
 use crate::principal::Principal;
 
@@ -42,7 +42,7 @@ impl CursorKey {
     /// ```
     #[must_use]
     pub fn for_principal(&self, principal: &Principal) -> Self {
-        let mut hash = Sha256::new();
+        let mut hash = Hash::new();
         hash.update(*self.0);
         // No purpose of a cursor has this length.
         hash.update(u64::MAX.to_le_bytes());
@@ -72,7 +72,7 @@ impl CursorKey {
     /// Computes the checksum. A truncated SHA-256 with a secret prefix of fixed length is a MAC:
     /// extending the input would need the truncated part.
     fn tag(&self, purpose: &str, payload: &[u8]) -> [u8; TAG_BYTES] {
-        let mut hash = Sha256::new();
+        let mut hash = Hash::new();
         hash.update(*self.0);
         // The length separates the purpose from the payload.
         hash.update((purpose.len() as u64).to_le_bytes());

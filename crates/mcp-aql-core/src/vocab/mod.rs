@@ -6,7 +6,7 @@ mod reply_limits;
 
 use std::fmt::Write as _;
 
-use sha2::{Digest as _, Sha256};
+use hmac_sha256::Hash;
 
 pub use json_type::json_type;
 pub(crate) use quote::count_escapes;
@@ -16,7 +16,7 @@ pub(crate) use reply_limits::ReplyLimits;
 
 /// The SHA-256 hash of bytes, in hexadecimal.
 pub(crate) fn digest(bytes: &[u8]) -> String {
-    let hash = Sha256::digest(bytes);
+    let hash = Hash::hash(bytes);
     hash.iter().fold(String::with_capacity(hash.len() * 2), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
