@@ -11,6 +11,7 @@ use super::Core;
 use super::execution_store::RecordUpdate;
 use super::running::{RunningExecution, StopReason};
 use crate::clock::after;
+use crate::future::spawn;
 
 /// The number of leases that are renewed concurrently.
 const CONCURRENT_RENEWALS: usize = 16;
@@ -88,7 +89,7 @@ impl Core {
             let until = self.store.sweep(&runs_here).await?;
             if let Some(until) = until {
                 let core = Arc::clone(self);
-                tokio::spawn(async move { core.sweep_later(until).await });
+                spawn(async move { core.sweep_later(until).await });
             }
             Ok::<_, crate::store::StoreError>(())
         });

@@ -52,6 +52,7 @@ pub(crate) use state::ExecutionState;
 pub(crate) use status::Status;
 pub(crate) use task::{Begin, Work};
 
+use crate::future::spawn;
 use crate::services::Services;
 use crate::session::Session;
 use crate::store::StoreError;
@@ -162,7 +163,7 @@ impl Executions {
     /// Ends the executions of earlier processes, in a task of its own.
     pub(crate) fn recover(&self) {
         let core = Arc::clone(&self.core);
-        tokio::spawn(async move { core.sweep().await });
+        spawn(async move { core.sweep().await });
     }
 
     /// Begins an execution and returns its id.
@@ -337,9 +338,9 @@ impl Core {
         );
         let live = Arc::new(RunningExecution::new((id, record), ownership, session));
         if self.running.add(Arc::clone(&live)) {
-            tokio::spawn(lease::renew_leases(Arc::clone(self)));
+            spawn(lease::renew_leases(Arc::clone(self)));
         }
-        tokio::spawn(task::supervise(Arc::clone(self), live, slot, work).instrument(span));
+        spawn(task::supervise(Arc::clone(self), live, slot, work).instrument(span));
     }
 
     pub(crate) async fn get(&self, id: &str) -> Result<Option<ExecutionRecord>, StoreError> {

@@ -11,6 +11,7 @@ use super::token::{IssuedToken, TokenScope, TokenStore, Validity};
 use crate::clock;
 use crate::clock::{later, whole_seconds};
 use crate::error::OperationError;
+use crate::future::spawn;
 use crate::operation::Context;
 use crate::services::Services;
 use crate::session::Session;
@@ -231,7 +232,7 @@ impl TokenIssuer {
         let services = Arc::downgrade(&self.services);
         let pending = self.services.session_ends.expect(session);
         let (session, skew) = (session.clone(), self.tokens.skew());
-        tokio::spawn(async move {
+        spawn(async move {
             session.ended().await;
             if let Some(services) = services.upgrade() {
                 revoke_session(&TokenStore::new(services, skew), &session).await;

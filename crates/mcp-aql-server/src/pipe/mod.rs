@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture as _;
-use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::future::{BoxFuture, erased, spawn};
 use mcp_aql_core::main_error::Result;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
@@ -177,7 +177,7 @@ struct AbortOnDrop(JoinHandle<()>);
 
 impl AbortOnDrop {
     fn spawn(task: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self(tokio::spawn(task))
+        Self(spawn(task))
     }
 
     async fn done(mut self) {

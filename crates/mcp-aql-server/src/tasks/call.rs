@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mcp_aql_core::error::OperationError;
+use mcp_aql_core::future::spawn;
 use mcp_aql_core::operation::CallScope;
 use mcp_aql_core::response::Reply;
 use serde::{Deserialize, Serialize};
@@ -87,7 +88,7 @@ impl Server {
             (Some(task), TaskProtocol::Utility) => {
                 let server = Arc::clone(self);
                 let id = task.id.clone();
-                tokio::spawn(Follower { server, id, token, notifier, scope: scope_of_task }.run());
+                spawn(Follower { server, id, token, notifier, scope: scope_of_task }.run());
                 to_json(&CreatedTask { task: task.at_creation().of_utility() })
             }
             (None, TaskProtocol::Extension) => Ok(self.written(&reply, true)),

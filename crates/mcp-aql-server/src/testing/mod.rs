@@ -45,6 +45,7 @@ pub use mcp_aql_core::clock::TimeSource;
 pub use mcp_aql_core::text::leaks_internals;
 
 use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::future::spawn;
 use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_core::response::OperationResult;
 use mcp_aql_core::sync::lock;
@@ -120,10 +121,10 @@ impl Client {
     pub fn connect_without_handshake(adapter: &Adapter) -> Self {
         let (ours, theirs) = tokio::io::duplex(BUFFER_BYTES);
         let adapter = adapter.clone();
-        let server = tokio::spawn(async move { adapter.serve(theirs).await });
+        let server = spawn(async move { adapter.serve(theirs).await });
         let (read, write) = tokio::io::split(ours);
         let inbox = Arc::default();
-        let reader = tokio::spawn(receive(read, Arc::clone(&inbox)));
+        let reader = spawn(receive(read, Arc::clone(&inbox)));
         Self {
             writer: AsyncMutex::new(write),
             next_id: AtomicU64::new(1),
