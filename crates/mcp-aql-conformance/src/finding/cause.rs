@@ -177,7 +177,8 @@ mod tests {
         let of = |text: &str| fingerprint(&finding("a", text));
         let long = "é".repeat(MAX_MESSAGE_BYTES);
         assert_eq!(of(&format!("{long} x")), of(&format!("{long} y")));
-        assert_ne!(of(&long[2..]), of(&format!("{} x", &long[4..])));
+        let shorter = "é".repeat(MAX_MESSAGE_BYTES - 2);
+        assert_ne!(of(&shorter), of(&format!("{shorter} x")));
     }
 
     #[test]
