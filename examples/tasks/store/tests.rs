@@ -6,13 +6,13 @@ use mcp_aql::query::sql::SqlRecord;
 use mcp_aql::query::{CollectionQuery, CursorKey, QueryOptions, TextSearch};
 use mcp_aql::resource::Create;
 use mcp_aql::{ErrorCode, IfMatch, Page, Update};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use super::TaskStore;
 use crate::error::TaskError;
-use crate::model::{Link, Relationship, Status, Task};
+use crate::model::{Link, Relationship, Task};
 
 /// Creates a temporary directory and a file name in it.
 fn file() -> (TempDir, PathBuf) {
