@@ -38,7 +38,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = ROOT / "book" / "src"
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+TARGET = ROOT / "target"
 WORK = ROOT / "target" / "outputs"
 BLOCK = re.compile(
     r"<!-- output: (?P<kind>\w+) ?(?P<name>[\w-]*) -->\n```(?P<lang>\w+)\n(?P<body>.*?)```\n<!-- /output -->",
@@ -208,12 +208,7 @@ def commands(body):
 class Outputs:
     def __init__(self):
         self.crate, self.program = shelf()
-        build = ["cargo", "build", "--quiet"]
-        for example in EXAMPLES:
-            build += ["--example", example]
-        for command in ["mcp-aql-conformance", "faulty", "mcp-aql-tokens"]:
-            build += ["--bin", command]
-        subprocess.run(build, cwd=ROOT, env=target(), check=True)
+        subprocess.run([ROOT / ".ci" / "run", "--step", "programs"], check=True)
         examples = TARGET / "debug" / "examples"
         self.paths = dict.fromkeys(EXAMPLES, examples)
         self.paths["shelf"] = TARGET / "debug"
