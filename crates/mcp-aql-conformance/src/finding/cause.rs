@@ -51,8 +51,8 @@ fn terms(finding: &Finding) -> BTreeSet<String> {
     terms
 }
 
-/// The beginning of a text, of at most as many characters as a message has bytes. Checks that send values of megabytes would
-/// spend seconds on the words of each finding.
+/// Returns the first [`MAX_MESSAGE_BYTES`] characters. Some checks send strings of several megabytes, and splitting all of
+/// their words took a third of the time of a run.
 fn start(text: &str) -> &str {
     let end = text.char_indices().nth(MAX_MESSAGE_BYTES).map(|(end, _)| end);
     text.get(..end.unwrap_or(text.len())).unwrap_or(text)
