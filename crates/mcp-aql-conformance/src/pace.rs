@@ -2,9 +2,10 @@
 //! and then keep an interval that the limit allows.
 
 use std::sync::{Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::call::{Exchange, rate_limit_code};
 use crate::cases::Skip;
@@ -216,7 +217,7 @@ impl Pacer {
                     }
                 }
             };
-            tokio::time::sleep_until(start.into()).await;
+            tokio::time::sleep_until(start).await;
             // Another call may have been rejected in the meantime.
             let pace = lock(&self.pace);
             if !pace.was_rejected && pace.paused_until.is_none_or(|until| until < start) {

@@ -1,7 +1,10 @@
 //! Variants of the garden that violate no requirement. A conformance run must not report findings for them.
 #![expect(clippy::indexing_slicing, reason = "members of JSON that the runner sends")]
 
+use std::sync::LazyLock;
+
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::Tamper;
 use crate::faults::{asks_for, calls, entry, succeeds};
@@ -67,6 +70,9 @@ struct RateLimited {
     shared: Shared,
 }
 
+/// The start of the first second. All connections count the same seconds, by the clock that tests may advance.
+static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
+
 impl RateLimited {
     fn new(calls_per_second: u64, shared: Shared) -> Self {
         Self { calls_per_second, is_documented: false, shared }
@@ -74,8 +80,8 @@ impl RateLimited {
 
     /// Counts a call. Returns the remaining time of the second if there were too many.
     fn count(&self, request: &Value) -> Option<f64> {
-        let now = chrono::Utc::now();
-        let second = now.timestamp();
+        let elapsed = STARTED.elapsed();
+        let second = elapsed.as_secs();
         let mut state = self.shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if state.get("second").is_none_or(|before| *before != second) {
             state["second"] = json!(second);
@@ -98,7 +104,7 @@ impl RateLimited {
         }
         let all = state["rejections"].as_u64().unwrap_or_default();
         state["rejections"] = json!(all + 1);
-        Some(1.0 - f64::from(now.timestamp_subsec_millis()) / 1_000.0)
+        Some(1.0 - f64::from(elapsed.subsec_millis()) / 1_000.0)
     }
 }
 

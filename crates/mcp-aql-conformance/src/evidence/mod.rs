@@ -9,9 +9,9 @@ mod parameters;
 mod semantic;
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::adapter::{Adapter, tool_parts};
 use crate::cases::Cases;

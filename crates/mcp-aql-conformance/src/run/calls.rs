@@ -1,8 +1,9 @@
 //! The calls that checks make, with the permissions that they need.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use super::Run;
 use crate::adapter::gaps::Gap;

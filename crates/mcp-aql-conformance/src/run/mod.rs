@@ -12,11 +12,11 @@ mod unreadable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Instant;
 
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::Instant;
 
 use self::call_limits::CallTimes;
 use self::connection::Health;

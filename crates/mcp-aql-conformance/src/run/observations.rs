@@ -1,9 +1,9 @@
 //! The facts that a run collects from all replies.
 
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::Run;
 use crate::adapter::Operation;

@@ -6,9 +6,10 @@ mod plan;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
+use tokio::time::Instant;
 
 use self::interruption::Interruption;
 use crate::adapter::Adapter;
@@ -260,7 +261,7 @@ impl Runner {
         let (connection, mut adapter) = tokio::select! {
             biased;
             () = self.interruption.wait() => Err(LearnError::Interrupted),
-            learned = tokio::time::timeout_at(end.into(), learning) => learned.unwrap_or_else(|_| {
+            learned = tokio::time::timeout_at(end, learning) => learned.unwrap_or_else(|_| {
                 Err(NoResponse::OutOfTime(pacer.out_of_time(run_limit)).into())
             }),
         }?;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 use futures_util::{StreamExt as _, stream};
+use tokio::time::Instant;
 
 use super::interruption::{CasesByCheck, copy_cases};
 use super::{Progress, Runner};
@@ -197,7 +197,7 @@ async fn run_until(run: &Run, check: impl Future<Output = ()>, cases: &Cases) {
     tokio::pin!(check);
     loop {
         let deadline = run.deadline();
-        if tokio::time::timeout_at(deadline.into(), &mut check).await.is_ok() {
+        if tokio::time::timeout_at(deadline, &mut check).await.is_ok() {
             return;
         }
         if run.deadline() <= deadline {

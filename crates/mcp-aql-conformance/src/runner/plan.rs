@@ -1,7 +1,8 @@
 //! The plan of a run.
 
 use std::sync::Arc;
-use std::time::Instant;
+
+use tokio::time::Instant;
 
 use super::Runner;
 use crate::adapter::Adapter;

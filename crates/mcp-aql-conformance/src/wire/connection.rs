@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use super::inbox::{Inbox, unanswered};
 use super::target::{Link, Outgoing, Target};
@@ -195,7 +196,7 @@ impl Connection {
         tokio::pin!(answered);
         // The entry stays after a timeout because a late response is still expected.
         let outcome = loop {
-            let outcome = tokio::time::timeout_at((since + limit).into(), &mut answered).await;
+            let outcome = tokio::time::timeout_at(since + limit, &mut answered).await;
             let last = self.link.inbox.lock().answered;
             match last.filter(|last| outcome.is_err() && *last > since) {
                 Some(last) => since = last,

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use super::limits::{MAX_UNREQUESTED, MAX_UNREQUESTED_BYTES};
 use super::{Direction, NoResponse, Tap};

@@ -199,7 +199,7 @@ async fn right_variants_have_no_fault() {
     assert!(problems.is_empty(), "\n{}", problems.join("\n\n"));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_rate_limit_is_no_finding_and_does_not_lower_the_level() {
     // REQ-RATE-02, REQ-CNF-01
     let report = Runner::new(target(Some(&RATE_LIMITED)).as_it_is(), impatient()).run().await;
@@ -211,7 +211,7 @@ async fn a_rate_limit_is_no_finding_and_does_not_lower_the_level() {
     assert!(is_limited, "no call was rejected");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_rejection_for_too_many_calls_is_never_the_answer() {
     // REQ-RATE-02, REQ-RATE-08
     // Checks that call introspection, that call operations, and that send requests of their own.

@@ -127,7 +127,7 @@ fn meant(arguments: &Value) -> Option<&'static Operation> {
     OPERATIONS.iter().find(|operation| operation.0 == name)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn without_permission_only_operations_that_read_are_called() {
     let calls = calls_of(Settings::default()).await;
     assert!(calls.iter().any(|(_, call)| call["operation"] == "list_pages"), "{calls:?}");
@@ -146,7 +146,7 @@ async fn without_permission_only_operations_that_read_are_called() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn operations_that_the_configuration_names_are_called() {
     for text in ["reading_verbs = ['open']", "reading_operations = ['open_report']"] {
         let file = File::parse(text, |_| None).expect("it is right");
@@ -155,7 +155,7 @@ async fn operations_that_the_configuration_names_are_called() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn flags_that_widen_an_effect_are_never_true() {
     let calls = calls_of(Settings::default().allow_all()).await;
     assert!(calls.iter().any(|(_, call)| call["operation"] == "create_page"), "{calls:?}");
@@ -167,7 +167,7 @@ async fn flags_that_widen_an_effect_are_never_true() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn calls_that_cannot_be_undone_are_limited() {
     let file = File::parse("[limits]\nirreversible_calls = 3", |_| None).expect("it is right");
     let settings = Settings::default().level(1).allow(Category::Create).file(file);

@@ -1,8 +1,9 @@
 //! Executions that checks start, and the operations on them.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use crate::adapter::Operation;
 use crate::call::Exchange;
