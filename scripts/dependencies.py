@@ -73,7 +73,7 @@ def builds(*selection):
     found = {}
     for line in filter(None, tree.splitlines()):
         crate, names = line.removesuffix(" (*)").rsplit("|", 1)
-        found.setdefault(" ".join(crate.split()[:2]), set()).add(names)
+        found.setdefault(" ".join(crate.split()[:2]), set()).add(frozenset(filter(None, names.split(","))))
     return found
 
 
@@ -88,9 +88,11 @@ def lacking(own):
             continue
         for crate, sets in builds("-p", UNION, "-p", package["name"]).items():
             name = crate.split()[0]
-            if (name in published or not name.startswith(OWN)) and not sets <= whole[crate]:
-                missing.setdefault(crate, set()).add(package["name"])
-    return [f"lacking: {UNION} needs more features of {crate}, which is built again for {', '.join(sorted(names))}"
+            if name in published or not name.startswith(OWN):
+                for names in sets - whole[crate]:
+                    # Of the sets of the workspace, the most similar one.
+                    missing.setdefault(crate, set()).update(min((other - names for other in whole[crate]), key=len))
+    return [f"lacking: {UNION} needs {crate} with {', '.join(sorted(names))}"
             for crate, names in sorted(missing.items())]
 
 
