@@ -180,7 +180,7 @@ mod tests {
         let limits = Settings::default().time_limits(forever).limits();
         assert!(
             !limits.request.is_zero()
-                && std::time::Instant::now().checked_add(limits.run).is_some()
+                && tokio::time::Instant::now().checked_add(limits.run).is_some()
         );
         let file = File::parse("secrets = ['own']\n[values]\na = '<${KEY}>'", variable);
         assert_eq!(file.expect("it is right").secrets, ["own", "s3cret"]);
