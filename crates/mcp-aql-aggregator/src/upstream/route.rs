@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use hmac_sha256::Hash;
 use serde_json::{Map, Value};
-use sha2::{Digest as _, Sha256};
 
 use super::Failure;
 
@@ -39,7 +39,7 @@ impl Route {
     /// Two aggregators with the same servers count as the same one, because the second would only
     /// repeat the results of the first.
     pub(crate) fn new<'s>(servers: impl IntoIterator<Item = &'s str>, mark: Option<&str>) -> Self {
-        let mut hash = Sha256::new();
+        let mut hash = Hash::new();
         for server in servers {
             hash.update((server.len() as u64).to_le_bytes());
             hash.update(server);

@@ -15,10 +15,10 @@ use axum::{Extension, Router};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::Utc;
+use hmac_sha256::Hash;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_protocol::ErrorCode;
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 
 use super::audit_tail::last_entries;
 use super::response::{HTML, ICON, JSON, LOGIN, STYLE, answer, refusal, signed_out};
@@ -122,7 +122,7 @@ async fn overview(State(shared): Console, headers: HeaderMap) -> Response {
         Ok(text) => text,
         Err(error) => return failure(&error),
     };
-    let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(Sha256::digest(&text)));
+    let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(Hash::hash(&text)));
     if headers.get(IF_NONE_MATCH).is_some_and(|known| known == tag.as_str()) {
         return (StatusCode::NOT_MODIFIED, [(ETAG, tag)]).into_response();
     }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
+use hmac_sha256::Hash;
 use mcp_aql_core::sync::lock;
-use sha2::{Digest as _, Sha256};
 
 use super::login_link::random;
 use super::session_file::{SessionFile, StoredSession};
@@ -201,7 +201,7 @@ fn secret() -> Result<String, getrandom::Error> {
 }
 
 fn hash(secret: &str) -> [u8; 32] {
-    Sha256::digest(secret).into()
+    Hash::hash(secret.as_bytes())
 }
 
 /// Compares in constant time.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use hmac_sha256::Hash;
 use mcp_aql_protocol::DangerLevel;
 use mcp_aql_text::{is_blank, is_hidden, is_inherited_mark, is_mark, lookalike};
-use sha2::{Digest as _, Sha256};
 use unicode_normalization::UnicodeNormalization as _;
 
 /// The action that an agent is about to take, as scorers and patterns read it: the agent's words in a
@@ -89,7 +89,7 @@ impl Action {
     /// Returns a hash that identifies the action, so that an approval applies to it alone. Computed from the
     /// original words.
     pub(super) fn digest(hint: &str) -> String {
-        hex(&Sha256::digest(hint.trim().as_bytes()))
+        hex(&Hash::hash(hint.trim().as_bytes()))
     }
 }
 

@@ -1,8 +1,8 @@
 //! The ids and codes of requests to people.
 
 use chrono::{DateTime, Utc};
+use hmac_sha256::Hash;
 use mcp_aql_core::error::OperationError;
-use sha2::{Digest as _, Sha256};
 
 use super::action::hex;
 use crate::human_channel::Code;
@@ -53,7 +53,7 @@ pub(super) fn hash(code: &str) -> String {
             other => other,
         }
     });
-    hex(&Sha256::digest(letters.collect::<String>()))
+    hex(&Hash::hash(letters.collect::<String>().as_bytes()))
 }
 
 /// Compares two hashes in constant time.

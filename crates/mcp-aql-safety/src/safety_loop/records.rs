@@ -1,10 +1,10 @@
 //! The records of the safety loop in the store.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use hmac_sha256::Hash;
 use mcp_aql_core::store::{Change, Expected, NewRecord, Record, Store, StoreError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use super::action::hex;
 use super::agent_state::{AgentState, PersonRequest};
@@ -84,7 +84,7 @@ pub(super) fn indexed(ask: &PersonRequest, target: &Target) -> Result<[Change; 2
 
 /// Returns the key under which a call's approval is stored.
 pub(super) fn call_key(operation: &str, params_hash: &str, session: Option<&str>) -> String {
-    let mut hash = Sha256::new();
+    let mut hash = Hash::new();
     for part in [operation, params_hash, session.unwrap_or_default()] {
         hash.update(part.len().to_le_bytes());
         hash.update(part);

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use hmac_sha256::Hash;
 use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::principal::Principal;
-use sha2::{Digest as _, Sha256};
 use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
 
 use super::{AuthenticationError, Authenticator};
@@ -54,7 +54,7 @@ impl StaticTokens {
     /// Accepts this token, and keeps its hash.
     #[must_use]
     pub fn token(mut self, token: &str, principal: Principal) -> Self {
-        self.tokens.push((Sha256::digest(token).into(), principal));
+        self.tokens.push((Hash::hash(token.as_bytes()), principal));
         self
     }
 }
@@ -64,7 +64,7 @@ impl Authenticator for StaticTokens {
         &'a self,
         token: &'a str,
     ) -> BoxFuture<'a, Result<Principal, AuthenticationError>> {
-        let hash: [u8; 32] = Sha256::digest(token).into();
+        let hash = Hash::hash(token.as_bytes());
         // Every hash is compared, so that the time reveals nothing about them.
         let mut found = Choice::from(0);
         let mut place = 0_u64;
