@@ -9,8 +9,8 @@ Prints a line `steps NAME…`, and the packages to test in three lines: `tests`,
 
 - A package is affected if one of its files has changed, a file of another package that it includes, or a package that
   it depends on with all of its own features.
-- A step is needed if its entry in `STEPS` names a changed path or an affected package, or if a script that it runs has
-  changed.
+- A step is needed if its entry in `STEPS` names a changed path or an affected package, or if a script that it runs or
+  its function in `.ci/run` has changed.
 - A chapter of the book whose Rust samples are as before does not need the documentation tests, and one whose generated
   outputs are as before does not need `outputs`.
 """
@@ -35,17 +35,17 @@ EVERYTHING = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "clippy.toml"]
 ADAPTERS = ["package:mcp-aql", "package:mcp-aql-examples"]
 HTTP = ["crates/mcp-aql-server/src/http/*", "crates/mcp-aql-server/src/auth/*"]
 # The paths that need a step, in the order in which the steps run. `*` also matches `/`. `package:NAME` stands for every
-# change that affects the package, and `rust` for every change that a compiler sees.
+# change that affects the package. Steps without paths build the affected packages.
 STEPS = {
     "format": ["*"],
     "spelling": ["*"],
     "structure": ["*"],
     "selection": ["*"],
     "dependencies": ["*Cargo.toml", "*Cargo.lock", "deny.toml"],
-    "lints": ["rust"],
-    "tests": ["rust"],
+    "lints": [],
+    "tests": [],
     "suites": [],
-    "documentation": ["rust"],
+    "documentation": [],
     "features": ["package:mcp-aql", "package:mcp-aql-conformance", "package:mcp-aql-aggregator"],
     "sqlx": ["package:mcp-aql-sqlx", "package:team"],
     "outputs": ADAPTERS,
@@ -63,6 +63,7 @@ STEPS = {
     "metrics": ["crates/mcp-aql-metrics/*"],
     "mutants": ["tests/conformance/src/mutants/*"],
     "fuzz": ["fuzz/*"],
+    "benchmark": ["bench/aggregator/*"],
     "instructions": ["bench/instructions.json"],
 }
 
@@ -194,8 +195,8 @@ def outputs(text):
     return marked, re.findall(r"^```(?:rust|toml)[^\n]*\n.*?^```", text, re.DOTALL | re.MULTILINE)
 
 
-def page_differs(path, shared, part):
-    """Returns whether a part of a page is not as it was."""
+def differs(path, shared, part):
+    """Returns whether a part of a text is not as it was."""
     before = subprocess.run(["git", "show", f"{shared}:{path}"], cwd=ROOT, stdout=subprocess.PIPE,
                             stderr=subprocess.DEVNULL, text=True).stdout
     now = (ROOT / path).read_text() if (ROOT / path).is_file() else ""
@@ -213,7 +214,7 @@ def owners(path, shared):
     if not is_page(path):
         return reading | {owner(path)} - {None}
     reading.discard(BOOK)
-    return reading | ({BOOK} if page_differs(path, shared, samples) else set())
+    return reading | ({BOOK} if differs(path, shared, samples) else set())
 
 
 def affected(paths, shared):
@@ -238,6 +239,13 @@ def mentions(text, script):
     return re.search(rf"\b({'|'.join(map(re.escape, forms))})", text) is not None
 
 
+def step_functions(text):
+    """Returns the body of each function of `.ci/run`, with those of the functions that it calls."""
+    own = dict(re.findall(r"^(\w+)\(\) \{[^\n]*\n(.*?)^\}", text, re.DOTALL | re.MULTILINE))
+    return {name: "".join([body, *(own[word] for word in re.findall(r"\w+", body) if word in own)])
+            for name, body in own.items()}
+
+
 @cache
 def step_scripts():
     """Returns the scripts that each step runs, with those that these scripts use."""
@@ -245,7 +253,7 @@ def step_scripts():
     texts = {name: (ROOT / "scripts" / name).read_text() for name in names}
     uses = {name: {other for other in names if other != name and mentions(texts[name], other)} for name in names}
     scripts = {}
-    for step, body in re.findall(r"^(\w+)\(\) \{[^\n]*\n(.*?)^\}", (ROOT / RUN).read_text(), re.DOTALL | re.MULTILINE):
+    for step, body in step_functions((ROOT / RUN).read_text()).items():
         reached, waiting = set(), [name for name in names if f"scripts/{name}" in body]
         while waiting:
             name = waiting.pop()
@@ -259,14 +267,16 @@ def step_scripts():
 def needed(paths, shared, whole):
     """Returns the steps that a change needs."""
     scripts = step_scripts()
+    tests, suites = members()
+    built = {"lints": tests | suites, "documentation": tests | suites, "tests": tests, "suites": suites}
     steps = []
     for step, patterns in STEPS.items():
         named = any(fnmatch(path, pattern) for path in paths for pattern in patterns)
         packaged = any(pattern == f"package:{name}" for pattern in patterns for name in whole)
         run = any(path in scripts.get(step, ()) for path in paths)
-        built = "rust" in patterns and bool(whole) or step == "suites" and bool(whole & members()[1])
-        shown = step == "outputs" and any(is_page(path) and page_differs(path, shared, outputs) for path in paths)
-        if named or packaged or run or built or shown:
+        edited = RUN in paths and differs(RUN, shared, lambda text: step_functions(text).get(step))
+        shown = step == "outputs" and any(is_page(path) and differs(path, shared, outputs) for path in paths)
+        if named or packaged or run or edited or shown or whole & built.get(step, set()):
             steps.append(step)
     return steps
 

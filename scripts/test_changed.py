@@ -21,8 +21,8 @@ ELSEWHERE = ("scripts/build-times.py", "scripts/evidence.py", "scripts/transcrip
 
 
 def choice(*paths, differing=()):
-    """Returns the steps and the packages for a change of files. Only these parts of pages differ."""
-    with mock.patch.object(changed, "page_differs", lambda _path, _shared, part: part in differing):
+    """Returns the steps and the packages for a change of files. Only these parts of them differ."""
+    with mock.patch.object(changed, "differs", lambda _path, _shared, part: part in differing):
         whole, sampled = changed.affected(paths, "HEAD")
         return set(changed.needed(paths, "HEAD", whole | sampled)), whole, sampled
 
@@ -73,11 +73,11 @@ class Steps(unittest.TestCase):
 
     def test_code_is_checked_and_tested(self):
         for folder in changed.packages().values():
-            if folder in ("fuzz", "bench/aggregator"):
-                continue
             steps, _, _ = choice(f"{folder}/src/new.rs")
-            if "sqlx" in folder or "team" in folder:
-                self.assertIn("sqlx", steps)
+            apart = {"crates/mcp-aql-sqlx": "sqlx", "examples/team": "sqlx", "fuzz": "fuzz",
+                     "bench/aggregator": "benchmark"}.get(folder)
+            if apart:
+                self.assertEqual(steps - ALWAYS, {apart})
             else:
                 self.assertIn("lints", steps)
                 self.assertTrue(steps & {"tests", "suites"}, folder)
@@ -91,6 +91,17 @@ class Steps(unittest.TestCase):
                            ("scripts/postgres.sh", "suites"), ("scripts/postgres.sh", "sqlx"),
                            ("scripts/sdk_client.py", "clients"), ("scripts/peers.py", "dependencies")]:
             self.assertIn(step, choice(path)[0], path)
+
+    def test_an_edited_function_runs_in_each_step_that_calls_it(self):
+        run = (changed.ROOT / changed.RUN).read_text()
+        for function, edited, others in [("mutants", {"mutants"}, {"tests"}), ("lints", {"lints"}, {"tests"}),
+                                         ("programs", {"conforms", "soak", "clients"}, {"tests", "book"}),
+                                         ("runtime_tests", {"features"}, {"tests", "suites"})]:
+            before = run.replace(f"\n{function}() {{", f"\n{function}() {{ # differs\n  :")
+            with mock.patch.object(changed, "differs", lambda _path, _shared, part: part(before) != part(run)):
+                steps = set(changed.needed([changed.RUN], "HEAD", set()))
+            self.assertLessEqual(edited, steps)
+            self.assertFalse(others & steps, function)
 
     def test_paths_pull_in_the_outer_checks(self):
         for path, step in [
