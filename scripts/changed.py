@@ -29,39 +29,45 @@ RUN = ".ci/run"
 WORKSPACES = ["Cargo.toml", "crates/mcp-aql-sqlx/Cargo.toml", "examples/team/Cargo.toml",
               "bench/aggregator/Cargo.toml", "fuzz/Cargo.toml"]
 BOOK = "mcp-aql-book"
+# The scripts on which tests depend.
+OF_TESTS = {"scripts/postgres.sh": "mcp-aql-tests-databases"}
 # What decides how everything is built.
 EVERYTHING = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "clippy.toml"]
 
 ADAPTERS = ["package:mcp-aql", "package:mcp-aql-examples"]
 HTTP = ["crates/mcp-aql-server/src/http/*", "crates/mcp-aql-server/src/auth/*"]
 # The paths that need a step, in the order in which the steps run. `*` also matches `/`. `package:NAME` stands for every
-# change that affects the package. Steps without paths build the affected packages.
+# change that affects the package. A step with an empty list is needed if a package that it builds is affected.
 STEPS = {
     "format": ["*"],
     "spelling": ["*"],
     "structure": ["*"],
     "selection": ["*"],
-    "dependencies": ["*Cargo.toml", "*Cargo.lock", "deny.toml"],
+    # It reports dependencies that no source uses.
+    "dependencies": ["*Cargo.toml", "*Cargo.lock", "*.rs", "deny.toml"],
     "lints": [],
     "tests": [],
     "suites": [],
     "documentation": [],
-    "features": ["package:mcp-aql", "package:mcp-aql-conformance", "package:mcp-aql-aggregator"],
+    "features": ["package:mcp-aql", "package:mcp-aql-conformance", "package:mcp-aql-aggregator",
+                 "package:mcp-aql-tests-features", "examples/*Cargo.toml"],
     "sqlx": ["package:mcp-aql-sqlx", "package:team"],
-    "outputs": ADAPTERS,
+    "outputs": [*ADAPTERS, "package:mcp-aql-conformance-tests", "package:mcp-aql-tokens"],
     "conforms": [*ADAPTERS, "package:mcp-aql-conformance", "examples/conformance/*"],
     "book": ["book/*", "README.md", "Cargo.toml", "crates/*/Cargo.toml", "mcp-aql/Cargo.toml",
              "crates/mcp-aql-core/src/call/*"],
-    "soak": ["soak/*", "crates/mcp-aql-stores/*", "crates/mcp-aql-core/src/execution/*"],
-    "servers": ["crates/mcp-aql-aggregator/src/upstream/*", "crates/mcp-aql-client/*"],
-    "packages": ["examples/other-languages/*"],
+    "soak": ["soak/*", "tests/databases/src/*", "crates/mcp-aql-stores/*", "crates/mcp-aql-core/src/execution/*"],
+    "servers": ["crates/mcp-aql-aggregator/src/upstream/*", "crates/mcp-aql-aggregator/examples/*",
+                "crates/mcp-aql-client/*", "book/src/aggregator.md"],
+    "packages": ["examples/other-languages/*", "crates/mcp-aql-conformance/dist/*",
+                 "crates/mcp-aql-conformance/Cargo.toml"],
     "languages": ["examples/other-languages/*"],
     "clients": [*HTTP, "crates/mcp-aql-conformance/src/wire/*"],
     "conformance": HTTP,
     "console": ["crates/mcp-aql-safety/src/console/*"],
     "deployment": ["examples/deployment/*", "crates/mcp-aql-server/src/stop/*", "crates/mcp-aql-cli/src/command/http/*"],
-    "metrics": ["crates/mcp-aql-metrics/*"],
-    "mutants": ["tests/conformance/src/mutants/*"],
+    "metrics": ["crates/mcp-aql-metrics/*", "book/src/dashboards/*"],
+    "mutants": [f"tests/conformance/src/{part}/*" for part in ("faults", "garden", "mutants")],
     "fuzz": ["fuzz/*"],
     "benchmark": ["bench/aggregator/*"],
     "instructions": ["bench/instructions.json"],
@@ -156,6 +162,20 @@ def dependencies(package, dev=True):
 
 
 @cache
+def targets():
+    """Returns the folders from which packages compile targets, and the packages."""
+    return {(Path(target["src_path"]).parent.relative_to(ROOT).as_posix(), name)
+            for name, package in manifests().items() for target in package["targets"]}
+
+
+@cache
+def uses_dev_dependencies_for_samples(package):
+    """Returns whether nothing but the samples of a package's documentation needs its dev-dependencies."""
+    kinds = {kind for target in manifests()[package]["targets"] for kind in target["kind"]}
+    return packages()[package].startswith("crates/") and not kinds & {"test", "example", "bench"}
+
+
+@cache
 def owner(path):
     """Returns the package that a file belongs to: the one in the deepest folder."""
     inside = [(folder, name) for name, folder in packages().items() if path.startswith(f"{folder}/")]
@@ -185,8 +205,8 @@ def readers():
 
 
 def samples(text):
-    """Returns the Rust samples of a page of Markdown."""
-    return re.findall(r"^```(?:rust[^\n]*|)\n.*?^```", text, re.DOTALL | re.MULTILINE)
+    """Returns the samples of a page of Markdown that tests compile or run."""
+    return re.findall(r"^```(?:rust[^\n]*|python|typescript|)\n.*?^```", text, re.DOTALL | re.MULTILINE)
 
 
 def outputs(text):
@@ -212,23 +232,25 @@ def owners(path, shared):
     """Returns the packages that are built from a file, or that read it."""
     reading = {name for target, names in readers().items() if fnmatch(path, target) for name in names}
     if not is_page(path):
-        return reading | {owner(path)} - {None}
+        compiled = {name for folder, name in targets() if path.startswith(f"{folder}/")}
+        return reading | compiled | {owner(path), OF_TESTS.get(path)} - {None}
     reading.discard(BOOK)
-    return reading | ({BOOK} if differs(path, shared, samples) else set())
+    # The list of pages, and whether a page exists, are tested as well.
+    is_listed = differs(path, shared, bool) or path.endswith("/SUMMARY.md")
+    return reading | ({BOOK} if is_listed or differs(path, shared, samples) else set())
 
 
 def affected(paths, shared):
     """Returns the packages that a change affects: those to test, and those whose documentation tests suffice."""
-    if any(path in EVERYTHING for path in paths):
+    if any(path in EVERYTHING for path in paths) or RUN in paths and differs(RUN, shared, around_steps):
         return set(packages()), set()
     changed = {name for path in paths for name in owners(path, shared)}
     whole, samples_only = set(), set()
-    for package, folder in packages().items():
+    for package in packages():
         if dependencies(package, dev=False) & changed:
             whole.add(package)
         elif dependencies(package) & changed:
-            # Libraries depend on `mcp-aql` for the samples in their documentation.
-            (samples_only if folder.startswith("crates/") else whole).add(package)
+            (samples_only if uses_dev_dependencies_for_samples(package) else whole).add(package)
     return whole, samples_only
 
 
@@ -239,11 +261,28 @@ def mentions(text, script):
     return re.search(rf"\b({'|'.join(map(re.escape, forms))})", text) is not None
 
 
+FUNCTION = re.compile(r"^(\w+)\(\) \{[^\n]*\n(.*?)^\}", re.DOTALL | re.MULTILINE)
+# A word where the shell expects a command.
+COMMAND = re.compile(r"(?:^|[;&|(\[]|\bthen\b|\bdo\b)[ \t]*(?:\w+=[^\s(]*[ \t]+)*(\w+)", re.MULTILINE)
+
+
 def step_functions(text):
     """Returns the body of each function of `.ci/run`, with those of the functions that it calls."""
-    own = dict(re.findall(r"^(\w+)\(\) \{[^\n]*\n(.*?)^\}", text, re.DOTALL | re.MULTILINE))
-    return {name: "".join([body, *(own[word] for word in re.findall(r"\w+", body) if word in own)])
-            for name, body in own.items()}
+    own, whole = dict(FUNCTION.findall(text)), {}
+    for name in own:
+        reached, waiting = {}, [name]
+        while waiting:
+            called = waiting.pop()
+            if called in own and called not in reached:
+                reached[called] = own[called]
+                waiting.extend(COMMAND.findall(own[called]))
+        whole[name] = "".join(reached.values())
+    return whole
+
+
+def around_steps(text):
+    """Returns the lines of `.ci/run` that belong to no step."""
+    return FUNCTION.sub(lambda found: "" if found[1] in STEPS else found[0], text)
 
 
 @cache

@@ -51,10 +51,24 @@ class Packages(unittest.TestCase):
         for path, package in [
             ("examples/tasks/error.rs", "mcp-aql-tokens"),
             ("crates/mcp-aql-server/src/auth/jwt/rsa_test_key.txt", "mcp-aql-gates-bench"),
-            ("crates/mcp-aql-sqlx/tests/pool.rs", "mcp-aql-book"),
+            ("scripts/postgres.sh", "mcp-aql-tests-databases"),
         ]:
-            if path in changed.files():
-                self.assertIn(package, choice(path)[1], path)
+            self.assertIn(path, changed.files())
+            self.assertIn(package, choice(path)[1], path)
+
+    def test_a_package_is_tested_after_a_change_of_each_file_that_it_compiles(self):
+        for name, package in changed.manifests().items():
+            for target in package["targets"]:
+                source = changed.Path(target["src_path"])
+                for path in (source, source.with_name("new.rs")):
+                    path = path.relative_to(changed.ROOT).as_posix()
+                    self.assertIn(name, choice(path)[1], path)
+
+    def test_tests_run_after_a_change_of_what_they_depend_on(self):
+        _, whole, _ = choice("tests/upstreams/src/lib.rs")
+        self.assertIn("mcp-aql-aggregator", whole)
+        _, whole, _ = choice("crates/mcp-aql-server/src/pipe/mod.rs")
+        self.assertIn("mcp-aql-telemetry", whole)
 
     def test_the_manifest_of_the_workspace_affects_every_package(self):
         for path in changed.EVERYTHING:
@@ -77,7 +91,7 @@ class Steps(unittest.TestCase):
             apart = {"crates/mcp-aql-sqlx": "sqlx", "examples/team": "sqlx", "fuzz": "fuzz",
                      "bench/aggregator": "benchmark"}.get(folder)
             if apart:
-                self.assertEqual(steps - ALWAYS, {apart})
+                self.assertEqual(steps - ALWAYS, {"dependencies", apart})
             else:
                 self.assertIn("lints", steps)
                 self.assertTrue(steps & {"tests", "suites"}, folder)
@@ -95,6 +109,8 @@ class Steps(unittest.TestCase):
     def test_an_edited_function_runs_in_each_step_that_calls_it(self):
         run = (changed.ROOT / changed.RUN).read_text()
         for function, edited, others in [("mutants", {"mutants"}, {"tests"}), ("lints", {"lints"}, {"tests"}),
+                                         ("tool", {"spelling", "dependencies", "book", "fuzz"}, {"tests"}),
+                                         ("packages_of", {"tests", "soak"}, {"book", "lints"}),
                                          ("programs", {"conforms", "soak", "clients"}, {"tests", "book"}),
                                          ("runtime_tests", {"features"}, {"tests", "suites"})]:
             before = run.replace(f"\n{function}() {{", f"\n{function}() {{ # differs\n  :")
@@ -102,6 +118,12 @@ class Steps(unittest.TestCase):
                 steps = set(changed.needed([changed.RUN], "HEAD", set()))
             self.assertLessEqual(edited, steps)
             self.assertFalse(others & steps, function)
+
+    def test_lines_around_the_functions_select_every_package(self):
+        run = (changed.ROOT / changed.RUN).read_text()
+        before = run.replace("set -euo pipefail", "set -eu")
+        with mock.patch.object(changed, "differs", lambda _path, _shared, part: part(before) != part(run)):
+            self.assertEqual(changed.affected([changed.RUN], "HEAD"), (set(changed.packages()), set()))
 
     def test_paths_pull_in_the_outer_checks(self):
         for path, step in [
@@ -114,12 +136,17 @@ class Steps(unittest.TestCase):
             ("examples/other-languages/python/adapter.py", "languages"),
             ("fuzz/fuzz_targets/request.rs", "fuzz"),
             ("soak/src/main.rs", "soak"),
+            ("tests/features/ui/new.rs", "features"),
+            ("examples/tasks/main.rs", "outputs"),
+            ("crates/mcp-aql-conformance/dist/github/run.sh", "packages"),
+            ("book/src/dashboards/grafana.json", "metrics"),
         ]:
             self.assertIn(step, choice(path)[0], path)
 
     def test_the_middle_of_the_runtime_needs_no_outer_check(self):
         steps, _, _ = choice("crates/mcp-aql-core/src/validate/mod.rs")
-        self.assertEqual(steps - ALWAYS, {"lints", "tests", "suites", "documentation", "features", "sqlx", "outputs", "conforms"})
+        self.assertEqual(steps - ALWAYS, {"dependencies", "lints", "tests", "suites", "documentation", "features", "sqlx",
+                                          "outputs", "conforms"})
 
     def test_every_file_is_checked_by_something(self):
         for path in changed.files():
