@@ -17,8 +17,8 @@ import peers
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Used by the expansions of macros, or for their features only.
-USED_UNSEEN = {"schemars", "toml_edit"}
+# Used by the expansions of macros, or for their features only, in any package or in one.
+USED_UNSEEN = {"schemars", ("mcp-aql-derive", "toml_edit")}
 
 # The names of mcp-aql and its own crates, which no other server contains, start with this.
 OWN = "mcp-aql"
@@ -112,7 +112,7 @@ def main():
         features = json.dumps(package["features"])
         for dependency in package["dependencies"]:
             name = (dependency["rename"] or dependency["name"]).replace("-", "_")
-            if not re.search(rf"\b{name}\b", text) and name not in USED_UNSEEN:
+            if not re.search(rf"\b{name}\b", text) and not USED_UNSEEN & {name, (package["name"], name)}:
                 beside = " (its features are used)" if f'"{dependency["name"]}/' in features else ""
                 faults.append(f"unused: {package['name']} asks for {dependency['name']}{beside}")
 

@@ -113,7 +113,7 @@ async fn walk(
 fn all_pages_together_have_each_row_once_and_in_order() {
     // REQ-INT-30, REQ-PAG-01, REQ-PAG-04, REQ-PAG-05, REQ-PAG-09, REQ-WRN-08
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(48);
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(64);
     let config = ProptestConfig { cases, failure_persistence: None, ..Default::default() };
     let total = std::cell::Cell::new(0);
     let strategy = (items(24), prop::collection::vec(queries(), 6), 1024..4_000_usize, 1..30_usize);

@@ -96,7 +96,7 @@ fn cases() -> impl Strategy<Value = (Vec<Item>, Vec<Value>, usize)> {
 }
 
 fn runner() -> TestRunner {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(24);
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(64);
     TestRunner::new(ProptestConfig { cases, failure_persistence: None, ..Default::default() })
 }
 
