@@ -1,5 +1,13 @@
 //! Reads back the tables that the macros generate.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::panic,
+    reason = "a test that cannot go on panics, in its helpers too"
+)]
 #![allow(clippy::too_many_arguments, reason = "a parameter of each kind")]
 
 use mcp_aql::constraint::{Bound, Constraint, EnumValue, Format};

@@ -1,5 +1,14 @@
 //! Reads back the tables that the query macros generate, and calls them through an adapter.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::panic,
+    reason = "a test that cannot go on panics, in its helpers too"
+)]
+
 use mcp_aql::prelude::*;
 use mcp_aql::query::{Capabilities, FieldInfo, ResourceSchema};
 use serde::Serialize;

@@ -20,11 +20,14 @@ mod support;
 mod tasks_models;
 mod tasks_wire;
 
-// The storage of `tasks`, with its unit tests: cargo does not test example targets. Its modules name each other from the
+// The storage and the export of `tasks`, with their unit tests: cargo does not test example targets. Its modules name each other from the
 // root of the crate.
 #[allow(dead_code, reason = "the program uses all of it")]
 #[path = "../../tasks/error.rs"]
 mod error;
+#[allow(dead_code, reason = "the program uses all of it")]
+#[path = "../../tasks/export.rs"]
+mod export;
 #[allow(dead_code, unused_imports, reason = "the program uses all of it")]
 #[path = "../../tasks/model.rs"]
 mod model;
