@@ -1,5 +1,6 @@
 //! Compile errors as users see them, for cases that need rustc. Each case is named after its error, and its `.stderr` holds
-//! the complete output of rustc. Update with `TRYBUILD=overwrite cargo test --test ui`, and review the diff.
+//! the complete output of rustc. Update with
+//! `TRYBUILD=overwrite cargo test -p mcp-aql-tests --all-features --test ui`, and review the diff.
 
 #![expect(clippy::expect_used, reason = "a test that cannot go on panics, in its helpers too")]
 

@@ -16,8 +16,8 @@ pub fn erased<'a, T>(future: impl Future<Output = T> + Send + 'a) -> BoxFuture<'
     Box::pin(future)
 }
 
-/// Spawns a task that runs a boxed future. tokio's code of a task is compiled for every type of future, once for each of its
-/// schedulers: 2,000 lines of LLVM IR. Tasks of single calls are spawned without the allocation.
+/// Spawns a boxed future. tokio compiles the code of its tasks again for every type of future, which are about 2,000 lines of
+/// LLVM IR. Use [`tokio::spawn`] for the tasks of single calls, where the allocation matters.
 pub fn spawn<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
     tokio::spawn(erased(future))
 }

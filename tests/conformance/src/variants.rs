@@ -2,6 +2,7 @@
 #![expect(clippy::indexing_slicing, reason = "members of JSON that the runner sends")]
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -70,8 +71,11 @@ struct RateLimited {
     shared: Shared,
 }
 
-/// The start of the first second. All connections count the same seconds, by the clock that tests may advance.
-static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
+/// The time from which all connections count the same seconds, by the clock that tests may advance. The clock of each test
+/// is another one, which may be before this time.
+static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+/// Longer than any test.
+const AHEAD: Duration = Duration::from_secs(1 << 20);
 
 impl RateLimited {
     fn new(calls_per_second: u64, shared: Shared) -> Self {
@@ -80,7 +84,7 @@ impl RateLimited {
 
     /// Counts a call. Returns the remaining time of the second if there were too many.
     fn count(&self, request: &Value) -> Option<f64> {
-        let elapsed = STARTED.elapsed();
+        let elapsed = (Instant::now() + AHEAD).duration_since(*ORIGIN);
         let second = elapsed.as_secs();
         let mut state = self.shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if state.get("second").is_none_or(|before| *before != second) {

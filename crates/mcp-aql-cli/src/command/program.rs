@@ -23,7 +23,8 @@ fn program() -> Option<String> {
     Some(path.file_stem()?.to_string_lossy().into_owned())
 }
 
-/// Prints a hint for a person who started an MCP server by hand, with commands as the person can enter them.
+/// Prints a hint for a person who started an MCP server by hand. Its commands start with the path that started this
+/// program, so that they can be copied.
 pub(super) fn print_start_hint(adapter: &Adapter) {
     let program = std::env::args_os().next();
     let program =

@@ -5,7 +5,7 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
-    reason = "a test may"
+    reason = "a test may panic"
 )]
 
 mod book;

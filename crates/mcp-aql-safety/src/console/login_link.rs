@@ -58,6 +58,7 @@ impl Key {
     fn read(&self, once: &str) -> Option<([u8; NONCE], i64, OperatorName)> {
         let bytes = URL_SAFE_NO_PAD.decode(once).ok()?;
         let (signed, signature) = bytes.split_at_checked(bytes.len().checked_sub(MAC)?)?;
+        // Compares in constant time.
         if !HMAC::verify(signed, self.0, signature.try_into().ok()?) {
             return None;
         }

@@ -26,8 +26,7 @@ const MIN_CAUGHT_PER_MILLE: usize = 975;
 /// The number of mutants that there must be.
 const MIN_MUTANTS: usize = 120;
 
-/// By default, one mutant of this number is tested, because all of them take a processor minutes. `.ci/run mutants` tests
-/// all.
+/// By default, every 24th mutant is tested, because all of them take minutes of processor time. `.ci/run mutants` tests all.
 const SAMPLE: usize = 24;
 
 /// Values that a run cannot find out by itself.
