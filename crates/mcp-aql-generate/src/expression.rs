@@ -43,7 +43,13 @@ pub(crate) enum Default {
     Other,
 }
 
+/// The maximum length of an expression. A chain of conditions is a tree that is as deep as the chain is long.
+const MAX_BYTES: usize = 16 << 10;
+
 fn parsed(sql: &str) -> Option<Expr> {
+    if sql.len() > MAX_BYTES {
+        return None;
+    }
     Parser::new(&GenericDialect {}).try_with_sql(sql).ok()?.parse_expr().ok()
 }
 

@@ -54,3 +54,197 @@ fn write(request: &Request, tables: &[Table]) -> Result<Generated, Error> {
     let source = render::source(request, &resources);
     Ok(Generated { source, remarks })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use mcp_aql_text::is_hidden;
+    use proptest::prelude::*;
+    use syn::visit::Visit;
+    use syn::{File, Item, Stmt};
+
+    use super::{Generated, write};
+    use crate::database::{Database, Request};
+    use crate::table::{Column, ColumnKind, Table};
+
+    /// Text that would leave the place where it is written, and names that mean something in the source.
+    fn foreign_text() -> impl Strategy<Value = String> {
+        let part = prop::sample::select(vec![
+            "a",
+            "B",
+            "_",
+            " ",
+            "1",
+            "'",
+            "\"",
+            "\\",
+            "`",
+            "```",
+            "~~~",
+            "/",
+            "*/",
+            "/*",
+            "//",
+            "#",
+            "!",
+            "#[x]",
+            "{",
+            "}",
+            "(",
+            ")",
+            ";",
+            ",",
+            "\n",
+            "\r",
+            "\u{2028}",
+            "\u{202e}",
+            "\u{2066}",
+            "\u{200b}",
+            "\u{1b}[2J",
+            "\u{9b}",
+            "\u{0}",
+            "\u{8}",
+            "\u{ad}",
+            "\u{e0041}",
+            "\u{fe0f}",
+            "\u{301}",
+            "\u{df}",
+            "\u{130}",
+            "\u{1f600}",
+            "macro_rules! env { () => {} }",
+            "fn main() {}",
+            "self",
+            "type",
+            "operations",
+            "params",
+            "operation",
+            "adapter",
+            "main",
+            "id",
+            "_version",
+            "option",
+            "string",
+            "filter",
+            "update",
+        ]);
+        prop::collection::vec(part, 0..5).prop_map(|parts| parts.concat())
+    }
+
+    fn kind() -> impl Strategy<Value = ColumnKind> {
+        let list = |entries: ColumnKind| ColumnKind::Array {
+            name: "x[]".to_owned(),
+            entries: Box::new(entries),
+        };
+        let values = prop::collection::vec(foreign_text(), 0..4);
+        prop_oneof![
+            Just(ColumnKind::Boolean),
+            Just(ColumnKind::Integer(4)),
+            Just(ColumnKind::Integer(8)),
+            Just(ColumnKind::Number(8)),
+            Just(ColumnKind::Text { max_length: None }),
+            Just(ColumnKind::Uuid),
+            Just(ColumnKind::Date),
+            Just(ColumnKind::LocalInstant("timestamp")),
+            Just(ColumnKind::Json),
+            Just(list(ColumnKind::Integer(4))),
+            (foreign_text(), values).prop_map(|(name, values)| ColumnKind::Enum { name, values }),
+            foreign_text().prop_map(ColumnKind::Other),
+            foreign_text().prop_map(ColumnKind::Unsupported),
+        ]
+    }
+
+    fn column() -> impl Strategy<Value = Column> {
+        let default = prop_oneof![
+            foreign_text().prop_map(|text| format!("'{}'", text.replace('\'', "''"))),
+            foreign_text(),
+            Just("'{\"a\": [\"\\u0001\\b\", 3000000000, -1, 1e300]}'".to_owned()),
+            Just("[".repeat(100)),
+        ];
+        let texts = (prop::option::of(default), prop::option::of(foreign_text()));
+        (foreign_text(), kind(), any::<[bool; 3]>(), texts).prop_map(
+            |(name, kind, [is_nullable, is_numbered, is_generated], (default, comment))| Column {
+                name,
+                kind,
+                is_nullable,
+                default,
+                is_numbered,
+                is_generated,
+                comment,
+            },
+        )
+    }
+
+    fn table() -> impl Strategy<Value = Table> {
+        let texts = (foreign_text(), prop::option::of(foreign_text()), foreign_text());
+        (texts, prop::collection::vec(column(), 1..6), foreign_text()).prop_map(
+            |((name, comment, other), columns, value)| {
+                let column = |place: usize| {
+                    columns.get(place % columns.len()).map(|it: &Column| it.name.clone())
+                };
+                let check = format!(
+                    "\"{}\" IN ('{}')",
+                    column(1).unwrap_or_default(),
+                    value.replace('\'', "''")
+                );
+                Table {
+                    name,
+                    schema: None,
+                    comment,
+                    primary_key: column(0).into_iter().collect(),
+                    foreign_keys: BTreeMap::from_iter(column(2).map(|name| (name, other))),
+                    checks: vec![check],
+                    columns,
+                }
+            },
+        )
+    }
+
+    /// Counts what a function contains beside calls.
+    #[derive(Default)]
+    struct Inner(usize);
+
+    impl Visit<'_> for Inner {
+        fn visit_stmt(&mut self, statement: &Stmt) {
+            self.0 += usize::from(matches!(statement, Stmt::Item(_) | Stmt::Macro(_)));
+            syn::visit::visit_stmt(self, statement);
+        }
+    }
+
+    /// Panics if a source has an item that no table asked for, or text that acts on a reader's terminal.
+    fn has_only_what_was_planned(generated: &Generated) {
+        let Generated { source, remarks } = generated;
+        let hidden = source.chars().find(|letter| *letter != '\n' && is_hidden(*letter));
+        assert_eq!(hidden, None, "{source}");
+        assert!(!remarks.iter().any(|remark| remark.contains(is_hidden)), "{remarks:?}");
+        let File { attrs, items, .. } =
+            syn::parse_file(source).unwrap_or_else(|error| panic!("{error}: {source}"));
+        assert!(attrs.iter().all(|attribute| attribute.path().is_ident("doc")));
+        let (mut structs, mut functions) = (0, Vec::new());
+        for item in &items {
+            match item {
+                Item::Use(_) | Item::Enum(_) => {}
+                Item::Struct(_) => structs += 1,
+                Item::Fn(function) => functions.push(function),
+                _ => panic!("an item that no table asked for: {source}"),
+            }
+        }
+        assert_eq!(functions.len(), structs + 2, "{source}");
+        for function in functions {
+            let mut inner = Inner::default();
+            inner.visit_item_fn(function);
+            assert_eq!(inner.0, 0, "{source}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_foreign_database_writes_no_code(tables in prop::collection::vec(table(), 1..4), name in foreign_text()) {
+            let request = Request { database: Database::Sqlite(String::new()), schema: None, tables: Vec::new(), name };
+            match write(&request, &tables) {
+                Ok(generated) => has_only_what_was_planned(&generated),
+                Err(error) => assert!(!mcp_aql_text::visible_lines(&error.to_string()).contains('\u{1b}')),
+            }
+        }
+    }
+}

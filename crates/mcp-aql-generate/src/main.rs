@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use mcp_aql_generate::{Database, Request, generate};
+use mcp_aql_text::visible_lines;
 
 /// Writes the source of an MCP-AQL adapter for the tables of an existing database to standard output.
 ///
@@ -33,7 +34,9 @@ fn main() -> ExitCode {
     match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "{error}");
+            // A database may have names that act on a terminal.
+            let error = error.to_string();
+            let _ = writeln!(std::io::stderr(), "{}", visible_lines(&error));
             ExitCode::FAILURE
         }
     }

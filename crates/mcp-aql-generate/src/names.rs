@@ -172,11 +172,7 @@ const KEYWORDS: [&str; 48] = [
 
 /// Returns a comment of the database as lines of documentation, or `None` if it is blank.
 pub(crate) fn lines(comment: &str) -> Option<String> {
-    let is_hidden = |letter: char| {
-        letter.is_control()
-            || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
-    let line = |line: &str| line.replace(is_hidden, " ").trim().to_owned();
+    let line = |line: &str| line.replace(mcp_aql_text::is_hidden, " ").trim().to_owned();
     let lines: Vec<_> = comment.split(['\n', '\r']).map(line).collect();
     let text = lines.join("\n").trim().to_owned();
     (!text.is_empty()).then_some(text)

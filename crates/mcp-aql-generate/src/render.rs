@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use heck::ToSnakeCase as _;
+use mcp_aql_text::visible;
 
 use crate::database::{Database, Request};
 use crate::names::identifier;
@@ -122,10 +123,12 @@ fn head(target: &Target, resources: &[Resource]) -> String {
     text
 }
 
-/// Writes lines of documentation.
+/// Writes lines of documentation. A hidden character of the database would end the comment or hide a part of it, and
+/// the samples in documentation are compiled and run.
 fn doc(text: &str, indent: &str, out: &mut String) {
     for line in text.trim().lines() {
-        let _ = writeln!(out, "{}", format!("{indent}/// {}", line.trim()).trim_end());
+        let line = visible(line.trim()).replace("```", "'''").replace("~~~", "'''");
+        let _ = writeln!(out, "{}", format!("{indent}/// {line}").trim_end());
     }
 }
 
@@ -218,7 +221,7 @@ fn enumeration(values: &Enum) -> String {
     );
     let _ = writeln!(text, "enum {} {{", values.name);
     for (variant, value) in &values.variants {
-        doc(&format!("The value `{value}`."), "    ", &mut text);
+        doc(&format!("The value `{}`.", visible(value)), "    ", &mut text);
         // Serde's form of a variant.
         if variant.to_snake_case() != *value || !value.chars().all(|it| it.is_ascii_lowercase()) {
             let _ = writeln!(text, "    #[serde(rename = {value:?})]");
@@ -231,8 +234,12 @@ fn enumeration(values: &Enum) -> String {
 
 /// The name of the function that returns a store.
 fn function(resource: &Resource) -> String {
-    let name = if resource.plural == "adapter" { "adapter_rows" } else { &resource.plural };
-    identifier(if name == "main" { "main_rows" } else { name })
+    // The names of other functions, and words that no name in Rust can be.
+    const TAKEN: [&str; 5] = ["adapter", "main", "self", "super", "crate"];
+    match TAKEN.contains(&resource.plural.as_str()) {
+        true => format!("{}_rows", resource.plural),
+        false => identifier(&resource.plural),
+    }
 }
 
 fn store(target: &Target, resource: &Resource) -> String {
@@ -246,9 +253,11 @@ fn store(target: &Target, resource: &Resource) -> String {
         calls.extend(column.as_ref().map(|column| format!(".column({name:?}, {column:?})")));
         calls.extend(column_type.as_ref().map(|kind| format!(".column_type({name:?}, {kind:?})")));
     }
-    let mut text = format!(
-        "/// Returns the store of the table `{table}`.\n\
-         fn {}(database: &{database}) -> SqlStore<{type_name}, {database}> {{\n",
+    let mut text = String::new();
+    doc(&format!("Returns the store of the table `{}`.", visible(table)), "", &mut text);
+    let _ = writeln!(
+        text,
+        "fn {}(database: &{database}) -> SqlStore<{type_name}, {database}> {{",
         function(resource)
     );
     let new = format!("    let table = SqlTable::new(Dialect::{dialect}, {table:?})");

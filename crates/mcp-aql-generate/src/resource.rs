@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use mcp_aql_protocol::RESERVED_PARAMETERS;
+use mcp_aql_text::visible;
 use serde_json::Value as Json;
 
 use crate::constraints;
@@ -10,8 +12,8 @@ use crate::names::{identifier, lines, sentence, singular_of, snake, type_name};
 use crate::table::{Column, ColumnKind, Table};
 use crate::value_type::{Enum, Enums, ValueType, is_made};
 
-/// Names that no field can have: they mean something else in a query, in a call or in Rust.
-const REFUSED: [&str; 8] = ["and", "or", "not", "operation", "params", "self", "super", "crate"];
+/// Names that no field can have, beside those of a call: they mean something else in a query or in Rust.
+const REFUSED: [&str; 6] = ["and", "or", "not", "self", "super", "crate"];
 
 /// The field with the version of a resource.
 const VERSION: &str = "_version";
@@ -71,19 +73,19 @@ pub(crate) struct Field {
 impl Resource {
     /// Describes the resource of a table, or says why there can be none. `tables` are all tables.
     pub(crate) fn of(table: &Table, tables: &[Table]) -> Result<Self, String> {
-        let name = &table.name;
+        let name = visible(&table.name);
         let [key] = table.primary_key.as_slice() else {
             return Err(format!(
                 "The table '{name}' has a primary key of {} columns. A resource has one identifier.",
                 table.primary_key.len()
             ));
         };
-        let singular = singular_of(&snake(name));
+        let singular = singular_of(&snake(&table.name));
         let mut resource = Self {
-            table: name.clone(),
+            table: table.name.clone(),
             schema: table.schema.clone(),
             type_name: type_name(&singular),
-            plural: snake(name),
+            plural: snake(&table.name),
             doc: table.comment.as_deref().and_then(lines).unwrap_or_else(|| {
                 let vowel = singular.starts_with(['a', 'e', 'i', 'o', 'u']);
                 sentence(&format!("{}_{singular}", if vowel { "an" } else { "a" }))
@@ -128,7 +130,7 @@ impl Resource {
             _ => {
                 return Err(format!(
                     "The primary key of the table '{}' is neither a whole number nor a text nor a UUID.",
-                    self.table
+                    visible(&self.table)
                 ));
             }
         };
@@ -136,7 +138,7 @@ impl Resource {
             self.has_create = false;
             self.remarks.push(format!(
                 "The table '{}' gives new records no identifier, so they cannot be created.",
-                self.table
+                visible(&self.table)
             ));
         }
         let mut field = self.field(column, type_name.to_owned());
@@ -157,7 +159,9 @@ impl Resource {
         let is_known = |name: &str| {
             self.fields.iter().any(|known| known.name == name || known.identifier == name)
         };
-        while is_known(&name) || REFUSED.contains(&name.as_str()) {
+        let is_refused =
+            |name: &str| REFUSED.contains(&name) || RESERVED_PARAMETERS.contains(&name);
+        while is_known(&name) || is_refused(&name) {
             name.push_str("_value");
         }
         let identifier = identifier(&name);
@@ -272,7 +276,7 @@ impl Resource {
     }
 
     fn lose_default(&mut self, column: &Column) {
-        let (table, name) = (&self.table, &column.name);
+        let (table, name) = (visible(&self.table), visible(&column.name));
         let instead = if column.is_nullable { "has no value" } else { "is an error" };
         self.remarks.push(format!(
             "The default of the column '{name}' of '{table}' does not apply: a new record without it {instead}."
@@ -280,7 +284,7 @@ impl Resource {
     }
 
     fn leave_out(&mut self, column: &Column) {
-        let (table, name) = (&self.table, &column.name);
+        let (table, name) = (visible(&self.table), visible(&column.name));
         let mut remark = if column.is_generated {
             format!(
                 "The column '{name}' of '{table}' is left out, because the database computes it."
@@ -292,6 +296,7 @@ impl Resource {
                 | ColumnKind::Enum { name: kind, .. } => kind,
                 _ => "unknown",
             };
+            let kind = visible(kind);
             format!("The column '{name}' of '{table}' is left out, because of its type '{kind}'.")
         };
         if !column.is_generated && !column.is_nullable && column.default.is_none() {

@@ -26,6 +26,32 @@ pub(crate) struct ValueType {
     pub(crate) variants: Vec<(String, String)>,
 }
 
+/// The maximum depth of a default in JSON, which the macro `json!` expands by recursion.
+const MAX_JSON_DEPTH: usize = 16;
+
+/// Writes a value for `json!`, or returns `None` if it is deeper than this. The escapes of JSON are not those of Rust,
+/// and a number without a suffix is an `i32`.
+fn json_literal(json: &Json, depth: usize) -> Option<String> {
+    let depth = depth.checked_sub(1)?;
+    Some(match json {
+        Json::Null | Json::Bool(_) => json.to_string(),
+        Json::Number(number) if number.is_u64() => format!("{number}_u64"),
+        Json::Number(number) if number.is_i64() => format!("{number}_i64"),
+        Json::Number(number) => format!("{:?}", number.as_f64()?),
+        Json::String(text) => format!("{text:?}"),
+        Json::Array(items) => {
+            let items = items.iter().map(|item| json_literal(item, depth));
+            format!("[{}]", items.collect::<Option<Vec<_>>>()?.join(", "))
+        }
+        Json::Object(members) => {
+            let members = members
+                .iter()
+                .map(|(name, value)| Some(format!("{name:?}: {}", json_literal(value, depth)?)));
+            format!("{{{}}}", members.collect::<Option<Vec<_>>>()?.join(", "))
+        }
+    })
+}
+
 impl ValueType {
     fn new(type_name: &str, marks: &[&str]) -> Self {
         Self {
@@ -75,7 +101,7 @@ impl ValueType {
             }
             ColumnKind::Json => {
                 let json: Json = serde_json::from_str(&text).ok()?;
-                format!("serde_json::json!({json})")
+                format!("serde_json::json!({})", json_literal(&json, MAX_JSON_DEPTH)?)
             }
             ColumnKind::Text { .. } | ColumnKind::Enum { .. } if !self.variants.is_empty() => {
                 let variant = self.variants.iter().find(|(_, value)| *value == text)?;

@@ -2,6 +2,8 @@
 //! `UPDATE_GENERATED=1`.
 
 #[expect(dead_code, reason = "the tests do not call `main`")]
+mod foreign_sqlite;
+#[expect(dead_code, reason = "the tests do not call `main`")]
 mod odd_postgres;
 #[expect(dead_code, reason = "the tests do not call `main`")]
 mod shop_postgres;
@@ -87,6 +89,23 @@ async fn tables_of_sqlite_become_an_adapter() {
     let refused = adapter.call("update_order", outdated).await;
     assert_eq!(refused.error().unwrap().code, "CONFLICT_VERSION_MISMATCH");
     conforms(&adapter).await;
+}
+
+#[tokio::test]
+async fn a_foreign_database_becomes_an_adapter_and_no_other_code() {
+    // REQ-COL-04
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("foreign.db");
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute_batch(include_str!("foreign_sqlite.sql")).unwrap();
+    let remarks = [
+        "The column 'left <U+202E>out */ ```' of 'a'<U+000A>macro_rules! x {}<U+000A>//' is left out, because of its type 'BLOB'.",
+    ];
+    let database = Database::Sqlite(path.to_str().unwrap().to_owned());
+    is_as_committed(database, "foreign_sqlite.rs", &remarks).await;
+    let adapter = foreign_sqlite::adapter(&RusqliteDatabase::open(&path).unwrap()).unwrap();
+    let created = adapter.call("create_name", json!({ "name": "Ada" })).await;
+    assert_eq!(created.data()["name"]["name"], "Ada", "{:?}", created.error());
 }
 
 #[tokio::test]
