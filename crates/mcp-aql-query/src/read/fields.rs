@@ -31,6 +31,13 @@ const STANDARD: [&str; 3] = ["minimal", "standard", "full"];
 /// The maximum number of paths in a request.
 const MAX_PATHS: usize = 200;
 
+/// The maximum number of names in a path, because a selection is as deep as its longest path. Requests nest at most 64
+/// levels (REQ-ENC-12), and so do the values that they store.
+const MAX_PATH_NAMES: usize = 64;
+
+/// The maximum length of a path, which the reply repeats.
+const MAX_PATH_BYTES: usize = 512;
+
 /// The presets of a resource.
 pub(crate) fn preset_names(table: &ResourceSchema) -> Vec<&str> {
     let own = table.presets.iter().map(|preset| preset.name);
@@ -155,6 +162,12 @@ fn add_paths(
             faults.wrong_type(&param, "string", path);
             continue;
         };
+        if path.len() > MAX_PATH_BYTES || path.split('.').count() > MAX_PATH_NAMES {
+            let limits = format!("{MAX_PATH_NAMES} names and {MAX_PATH_BYTES} bytes");
+            let what = format!("is longer than {limits}: name an object that contains the value");
+            faults.refuse(&param, &what, format!("a path of at most {limits}"));
+            continue;
+        }
         let known = surface.selects(path) && is_path(path) && add(surface, path, true, selection);
         if known {
             reported.push(path.to_owned());

@@ -2,6 +2,8 @@
 
 mod create_input;
 #[cfg(feature = "query")]
+mod deep_texts;
+#[cfg(feature = "query")]
 mod ready_operations;
 #[cfg(feature = "query")]
 mod references;
