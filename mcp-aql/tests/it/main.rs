@@ -39,4 +39,5 @@ mod mcp_tools;
 mod own_process;
 mod resources;
 mod support;
+mod type_shapes;
 mod update_input;

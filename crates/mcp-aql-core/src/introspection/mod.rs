@@ -11,6 +11,7 @@ mod parameter_info;
 mod protocol;
 mod protocol_types;
 mod query;
+mod reference;
 mod search;
 mod table;
 mod type_details;

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::json_schema::adopt;
 use super::protocol_types::protocol_types;
+use super::reference::resolved;
 use super::type_details::{object_type, type_details};
 use crate::operation::{DataKey, Envelope};
 use crate::paging::DATA_MARK;
@@ -44,20 +45,25 @@ impl Default for TypeRegistry {
 impl TypeRegistry {
     /// Returns the schema of a parameter's type, and registers the types inside it.
     pub fn input(&mut self, schema: SchemaFn) -> Value {
-        schema(&mut self.inputs).to_value()
+        let schema = schema(&mut self.inputs).to_value();
+        resolved(&schema, self.inputs.definitions()).into_owned()
     }
 
     /// Returns the schema of a parameter, and registers the types inside it.
     pub(crate) fn parameter(&mut self, parameter: &ParameterSpec) -> Value {
         match parameter.json_schema {
-            Some(schema) => adopt(schema, self.inputs.definitions_mut()),
+            Some(schema) => {
+                let schema = adopt(schema, self.inputs.definitions_mut());
+                resolved(&schema, self.inputs.definitions()).into_owned()
+            }
             None => self.input(parameter.schema),
         }
     }
 
     /// Returns the schema of a result's type, and registers the types inside it.
     pub fn output(&mut self, schema: SchemaFn) -> Value {
-        schema(&mut self.outputs).to_value()
+        let schema = schema(&mut self.outputs).to_value();
+        resolved(&schema, self.outputs.definitions()).into_owned()
     }
 
     /// Compiles the shapes of the types that this shape references, directly or indirectly. Each
@@ -69,12 +75,14 @@ impl TypeRegistry {
             if self.known.contains_key(&name) {
                 continue;
             }
-            let taken = self.inputs.definitions().get(&*name);
-            if taken.is_some() {
+            let is_input = self.inputs.definitions().contains_key(&*name);
+            if is_input {
                 self.known_inputs.insert(Arc::clone(&name));
             }
-            let form = match taken.or_else(|| self.outputs.definitions().get(&*name)) {
-                Some(schema) => compiler.schema(schema),
+            let generator = if is_input { &self.inputs } else { &self.outputs };
+            let definitions = generator.definitions();
+            let form = match definitions.get(&*name) {
+                Some(schema) => compiler.schema(&resolved(schema, definitions)),
                 None => match compiler.inputs.get(&name) {
                     Some(input) => input.clone(),
                     None => continue,
@@ -96,7 +104,7 @@ impl TypeRegistry {
             for (name, schema) in definitions {
                 let same = self.known_inputs.contains(name.as_str()) == taken;
                 let known = known.remove(name.as_str()).filter(|_| same);
-                let form = known.unwrap_or_else(|| compiler.schema(schema));
+                let form = known.unwrap_or_else(|| compiler.schema(&resolved(schema, definitions)));
                 shapes.insert(Arc::from(name.as_str()), form);
             }
         }
@@ -130,7 +138,10 @@ impl TypeRegistry {
         compiler: &mut Compiler,
     ) -> (Envelope, Members) {
         let schema = match returns.json_schema() {
-            Some(schema) => adopt(schema, self.outputs.definitions_mut()),
+            Some(schema) => {
+                let schema = adopt(schema, self.outputs.definitions_mut());
+                resolved(&schema, self.outputs.definitions()).into_owned()
+            }
             None => self.output(returns.schema()),
         };
         let shape = compiler.schema(&schema);
@@ -181,8 +192,11 @@ impl TypeRegistry {
     /// of the parameter, which can be another one.
     fn serialized(&self, shape: &Shape, compiler: &mut Compiler) -> Shape {
         let Kind::Named(name) = &shape.kind else { return shape.clone() };
-        match self.outputs.definitions().get(&**name) {
-            Some(schema) if self.known_inputs.contains(name) => compiler.schema(schema),
+        let definitions = self.outputs.definitions();
+        match definitions.get(&**name) {
+            Some(schema) if self.known_inputs.contains(name) => {
+                compiler.schema(&resolved(schema, definitions))
+            }
             _ => shape.clone(),
         }
     }
