@@ -78,7 +78,7 @@ def install_proxies():
 def configuration(folder, port=8787, audit_log=None):
     """Writes the chapter's configuration with tokens, a port and an audit log of our own."""
     text = (FILES / "mcp-aql.toml").read_text().replace("127.0.0.1:8787", f"127.0.0.1:{port}")
-    text = text.replace('"audit.jsonl"', json.dumps(str(audit_log or folder / "audit.jsonl")))
+    text = text.replace('"/var/lib/tasks/audit.jsonl"', json.dumps(str(audit_log or folder / "audit.jsonl")))
     head, token = text.split("# The hash of a token")
     scopes = re.search(r"^scopes = .*$", token, re.MULTILINE).group()
     for number, name in enumerate(TOKENS):

@@ -6,6 +6,7 @@
 //!
 //! Source: REQ-GATE-09, REQ-DNG-09, REQ-TOK-16.
 
+mod bounded;
 mod file;
 #[cfg_attr(not(unix), path = "audit/without_file_identity.rs")]
 mod file_identity;
@@ -99,7 +100,8 @@ impl ConfirmedBy {
     }
 }
 
-/// An audit event. Fields that do not apply to the event are omitted.
+/// An audit event. Fields that do not apply to the event are omitted, and long values of callers are shortened, so that no
+/// caller fills the disk with few calls.
 #[derive(Debug, Default, Serialize)]
 pub struct AuditEntry<'a> {
     /// `OPERATION_DENIED`, `TOKEN_ISSUED`, …
@@ -118,10 +120,10 @@ pub struct AuditEntry<'a> {
     pub outcome: &'a str,
     /// The reported action, or the operation with its parameters, as a person decides about it. What looks like a
     /// secret is masked.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "bounded::text")]
     pub action: Option<&'a str>,
     /// The reason of the outcome.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "bounded::text")]
     pub reason: Option<&'a str>,
     /// The error code for which a token was rejected (REQ-TOK-16).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -150,8 +152,8 @@ pub struct AuditEntry<'a> {
     /// The name of the operator who decided, if the channel knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operator: Option<&'a str>,
-    /// The parameters, with secrets masked.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The parameters, with secrets masked and long values shortened.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "bounded::value")]
     pub params: Option<Value>,
     /// The step of a confirmation that this event is, for metrics. Other fields of the event describe it in the log.
     #[serde(skip)]
@@ -290,12 +292,13 @@ impl AuditSink for AuditStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file_access::SettingPath;
 
     #[tokio::test]
     async fn an_entry_is_one_line_with_what_happened() {
         // REQ-GATE-09, REQ-DNG-09, REQ-DNG-15
         let folder = std::env::temp_dir().join(crate::vocab::new_id("audit"));
-        let file = AuditFile::open(&folder).unwrap();
+        let file = AuditFile::open(&SettingPath::new(&folder, &*folder)).unwrap();
         let at = "2031-05-06T07:00:00Z".parse().unwrap();
         let audit = Audit {
             adapter: "beds".to_owned(),

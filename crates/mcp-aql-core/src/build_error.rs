@@ -27,7 +27,8 @@ impl fmt::Display for BuildError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("the adapter cannot start:")?;
         for problem in &self.problems {
-            write!(formatter, "\n  - {problem}")?;
+            // A problem may quote a file that someone else has written.
+            write!(formatter, "\n  - {}", mcp_aql_text::visible_lines(problem))?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The settings of a builder for who may call what, and for who learns of it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use crate::access::Access;
 use crate::audit::{AuditObserver, AuditSink};
 use crate::call_event::CallEvent;
 use crate::call_tracer::CallTracer;
+use crate::file_access::SettingPath;
 use crate::gatekeeper::{self, Policy, Trust};
 use crate::log_format::LogFormat;
 
@@ -82,9 +83,10 @@ impl AdapterBuilder {
         self
     }
 
-    /// Appends the audit log to this file, which is created if it does not exist.
+    /// Appends the audit log to this file, which is created if it does not exist. A relative path belongs to the working
+    /// directory, and no link below it is followed, because a client may start the server in anyone's project.
     pub fn audit_log(mut self, path: impl Into<PathBuf>) -> Self {
-        self.settings.audit_log = Some(path.into());
+        self.settings.audit_log = Some(SettingPath::new(Path::new(""), path));
         self
     }
 

@@ -39,7 +39,7 @@ impl Settings {
     pub(super) fn listed(&self) -> Vec<Setting> {
         let default = Self::default();
         // A path that is not UTF-8 has no JSON.
-        let audit_log = self.audit_log.as_ref().map(|path| path.display().to_string());
+        let audit_log = self.audit_log.as_ref().map(|path| path.path().display().to_string());
         let mut all = vec![
             Setting::new("endpoint_mode", self.mode.as_str(), default.mode.as_str()),
             Setting::new("endpoint_profile", &*self.profile, default.profile),
@@ -58,7 +58,7 @@ impl Settings {
         all.extend(self.listed_limits());
         all.extend(self.access.listed());
         all.extend(self.gate.listed());
-        all.extend(listed_auth(self.auth.as_ref().unwrap_or(&Value::Null)));
+        all.extend(listed_auth(self.auth.as_ref().map_or(&Value::Null, |(table, _)| table)));
         all.extend(self.extensions.iter().flat_map(|extension| extension.listed()));
         all
     }

@@ -291,7 +291,7 @@ impl Adapter {
         }
         self.inner.notices_logged.call_once(|| {
             for notice in &self.inner.settings.notices {
-                tracing::warn!("{notice}");
+                tracing::warn!("{}", mcp_aql_text::visible_lines(notice));
             }
         });
     }

@@ -13,6 +13,7 @@ use crate::concurrency::Concurrency;
 use crate::config_entry::ConfigSources;
 use crate::execution::ExecutionOptions;
 use crate::extension::Extension;
+use crate::file_access::SettingPath;
 use crate::gatekeeper::GateSettings;
 use crate::log_format::LogFormat;
 use crate::router::EndpointMode;
@@ -48,12 +49,12 @@ pub struct Settings {
     pub(crate) time: TimeSource,
     pub(crate) executions: ExecutionOptions,
     pub(crate) access: Access,
-    /// The table `auth` of the configuration file, which the HTTP server reads.
-    pub auth: Option<serde_json::Value>,
+    /// The table `auth` of the configuration file, which the HTTP server reads, and the folder of the file.
+    pub auth: Option<(serde_json::Value, PathBuf)>,
     pub(crate) gate: GateSettings,
     pub(crate) extensions: Vec<Box<dyn Extension>>,
     /// The file of the audit log.
-    pub audit_log: Option<PathBuf>,
+    pub audit_log: Option<SettingPath>,
     /// The format of the log that the command line writes.
     pub log_format: LogFormat,
     pub(crate) audit_in_store: bool,

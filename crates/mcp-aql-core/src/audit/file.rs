@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
@@ -10,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::AuditSink;
 use super::file_identity::{FileIdentity, is_deleted};
-use crate::file_access::private_file;
+use crate::file_access::{SettingPath, private_file};
 use crate::future::BoxFuture;
 
 /// An append-only file, written by a thread of its own so that a slow disk does not block the threads of
@@ -41,7 +40,7 @@ impl AuditFile {
     const MAX_QUEUED_LINES: usize = 1_024;
 
     /// Opens the file, or creates it so that only its owner can read it.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    pub(crate) fn open(path: &SettingPath) -> io::Result<Self> {
         Self::to(RotatedFile::open(path)?)
     }
 
@@ -137,21 +136,21 @@ trait Target: Send + 'static {
 
 /// A file that is opened again when its path no longer names it, because it was renamed or deleted.
 struct RotatedFile {
-    path: PathBuf,
+    path: SettingPath,
     file: File,
     identity: FileIdentity,
 }
 
 impl RotatedFile {
-    fn open(path: &Path) -> io::Result<Self> {
-        let file = private_file().append(true).create(true).open(path)?;
+    fn open(path: &SettingPath) -> io::Result<Self> {
+        let file = private_file().append(true).create(true).open(path.without_links()?)?;
         let identity = FileIdentity::of(&file.metadata()?);
-        Ok(Self { path: path.to_owned(), file, identity })
+        Ok(Self { path: path.clone(), file, identity })
     }
 
     /// Whether the path names another file, or none.
     fn was_rotated(&self) -> bool {
-        match std::fs::metadata(&self.path) {
+        match std::fs::metadata(self.path.path()) {
             Ok(found) => FileIdentity::of(&found) != self.identity,
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         }
@@ -190,6 +189,7 @@ impl Target for RotatedFile {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Arc, Mutex};
 
@@ -203,6 +203,10 @@ mod tests {
             let folder = std::env::temp_dir().join(crate::vocab::new_id("audit"));
             std::fs::create_dir(&folder).unwrap();
             Self(folder)
+        }
+
+        fn setting(&self, name: &str) -> SettingPath {
+            SettingPath::new(&self.0, name)
         }
 
         fn file(&self, name: &str) -> PathBuf {
@@ -225,7 +229,7 @@ mod tests {
     async fn entries_follow_a_rotation() {
         // REQ-GATE-09
         let folder = Folder::new();
-        let log = AuditFile::open(&folder.file("log")).unwrap();
+        let log = AuditFile::open(&folder.setting("log")).unwrap();
         log.append("first").await.unwrap();
         std::fs::rename(folder.file("log"), folder.file("log.1")).unwrap();
         log.append("second").await.unwrap();
@@ -248,7 +252,7 @@ mod tests {
         // REQ-GATE-09
         let folder = Folder::new();
         std::fs::create_dir(folder.file("logs")).unwrap();
-        let log = AuditFile::open(&folder.file("logs/log")).unwrap();
+        let log = AuditFile::open(&folder.setting("logs/log")).unwrap();
         // The file still has a name, so that its entries can be found.
         std::fs::rename(folder.file("logs"), folder.file("moved")).unwrap();
         log.append("first").await.unwrap();
@@ -265,7 +269,7 @@ mod tests {
     fn a_file_that_is_deleted_while_it_is_written_is_written_again() {
         // REQ-GATE-09
         let folder = Folder::new();
-        let mut log = RotatedFile::open(&folder.file("log")).unwrap();
+        let mut log = RotatedFile::open(&folder.setting("log")).unwrap();
         // As if it had been deleted after the check of `append`.
         let deleted = folder.file("deleted");
         log.file = private_file().append(true).create(true).open(&deleted).unwrap();
@@ -279,7 +283,7 @@ mod tests {
     #[test]
     fn the_file_is_created_again_on_demand() {
         let folder = Folder::new();
-        let log = AuditFile::open(&folder.file("log")).unwrap();
+        let log = AuditFile::open(&folder.setting("log")).unwrap();
         std::fs::rename(folder.file("log"), folder.file("log.1")).unwrap();
         log.reopen();
         // Waits for the thread.

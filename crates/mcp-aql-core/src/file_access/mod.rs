@@ -6,13 +6,15 @@
 mod permissions;
 #[cfg(unix)]
 mod permissions;
+mod setting_path;
 
-use std::fs::Metadata;
-use std::io;
+use std::fs::{File, Metadata};
+use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 pub use permissions::private_file;
 pub use permissions::private_folder;
+pub use setting_path::SettingPath;
 
 /// The access to a file that other users must not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +41,27 @@ impl ForbiddenAccess {
 struct Permissions {
     owner: u32,
     mode: u32,
+}
+
+/// The maximum size of a file with settings or keys.
+pub const MAX_SETTINGS_BYTES: u64 = 1 << 20;
+
+/// Reads a file with settings or keys, which someone else may have made.
+///
+/// # Errors
+/// `InvalidInput` if it is not a regular file, because a device may have no end and a pipe no writer, or if it is larger
+/// than [`MAX_SETTINGS_BYTES`].
+pub fn read_settings(path: &Path) -> io::Result<Vec<u8>> {
+    let refused = |problem| Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+    if !path.metadata()?.is_file() {
+        return refused("it is not a regular file");
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_SETTINGS_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_SETTINGS_BYTES {
+        return refused("it is larger than 1 MiB");
+    }
+    Ok(bytes)
 }
 
 /// Returns whether a file belongs to this user, or to root, and no other user can read or change it.

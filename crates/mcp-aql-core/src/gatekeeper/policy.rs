@@ -163,7 +163,7 @@ impl PolicyTable {
         }
         policy.session = self.session_seconds.map(Duration::from_secs);
         policy.by_operator = self.by == Confirmer::Operator;
-        policy.reason = self.reason;
+        policy.reason = self.reason.map(|reason| mcp_aql_text::visible(&reason).into_owned());
         policy
     }
 }

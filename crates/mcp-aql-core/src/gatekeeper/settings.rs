@@ -140,11 +140,25 @@ impl GateSettings {
                 self.trust = Some(Trust::new(level));
             }
         }
-        for policy in table.policies.unwrap_or_default() {
+        self.add_policies(table.policies.unwrap_or_default(), tightening, problems);
+    }
+
+    /// Adds the policies of a project that are stricter than none.
+    fn add_policies(
+        &mut self,
+        policies: Vec<PolicyTable>,
+        tightening: &mut Tightening,
+        problems: &mut Vec<String>,
+    ) {
+        for policy in policies {
             let mut policy = policy.read(problems);
             if policy.permission == Permission::Allow {
                 tightening.ignore(format!("gatekeeper.policies: allow {}", policy.operation));
                 continue;
+            }
+            // It would be shown to people who confirm, and to the model.
+            if policy.reason.take().is_some() {
+                tightening.ignore(format!("gatekeeper.policies: reason for {}", policy.operation));
             }
             policy.from_project = true;
             self.policies.push(policy);

@@ -1,5 +1,6 @@
 //! The authenticator of the configuration file.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use mcp_aql_core::BuildError;
@@ -66,7 +67,7 @@ pub(crate) fn configured(adapter: &Adapter, has_authenticator: bool) -> Result<O
 }
 
 fn read(adapter: &Adapter, has_authenticator: bool) -> Result<Option<Configured>> {
-    let Some(table) = &adapter.settings().auth else { return Ok(None) };
+    let Some((table, folder)) = &adapter.settings().auth else { return Ok(None) };
     let fault =
         |problem: String| Error::Usage(format!("the table `auth` of the configuration: {problem}"));
     let table = AuthTable::deserialize(table).map_err(|error| fault(error.to_string()))?;
@@ -77,7 +78,7 @@ fn read(adapter: &Adapter, has_authenticator: bool) -> Result<Option<Configured>
         return Ok(Some(Configured { authenticator: None, resource: table.resource }));
     }
     let authenticator: Arc<dyn Authenticator> = match (table.jwt, table.tokens) {
-        (Some(jwt), tokens) if tokens.is_empty() => jwt_authenticator(jwt)?,
+        (Some(jwt), tokens) if tokens.is_empty() => jwt_authenticator(jwt, folder)?,
         (None, tokens) if !tokens.is_empty() => Arc::new(static_tokens(tokens)?),
         (Some(_), _) => {
             return Err(fault("it has both `jwt` and `tokens`: leave one of them out".to_owned()));
@@ -112,12 +113,12 @@ fn static_tokens(tables: Vec<TokenTable>) -> Result<StaticTokens> {
 }
 
 #[cfg(feature = "jwt")]
-fn jwt_authenticator(table: super::jwt::JwtTable) -> Result<Arc<dyn Authenticator>> {
-    Ok(Arc::new(table.authenticator()?))
+fn jwt_authenticator(table: super::jwt::JwtTable, folder: &Path) -> Result<Arc<dyn Authenticator>> {
+    Ok(Arc::new(table.authenticator(folder)?))
 }
 
 #[cfg(not(feature = "jwt"))]
-fn jwt_authenticator(_table: serde_json::Value) -> Result<Arc<dyn Authenticator>> {
+fn jwt_authenticator(_table: serde_json::Value, _folder: &Path) -> Result<Arc<dyn Authenticator>> {
     Err(Error::Usage(
         "the configuration has `[auth.jwt]`, for which the adapter needs the feature `jwt` of mcp-aql"
             .to_owned(),

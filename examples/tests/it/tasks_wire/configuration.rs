@@ -79,7 +79,9 @@ fn a_file_in_the_working_directory_can_only_make_the_adapter_stricter() {
     .unwrap();
     let (deleted, log) = workspace.delete(&[]);
     assert!(deleted && !log.contains("working directory"), "{log}");
-    let written = fs::read_to_string(workspace.0.path().join("profile")).unwrap();
+    // Relative paths belong to the folder of the file.
+    let path = workspace.0.path().join("config/mcp-aql/profile");
+    let written = fs::read_to_string(path).unwrap();
     assert!(written.contains("OPERATION_ALLOWED"), "{written}");
 
     workspace.create();
@@ -115,7 +117,7 @@ fn loose_rights_are_reported_when_the_adapter_starts() {
     // Asks for a confirmation, of which the state keeps the hash.
     let state = || workspace.delete(&[]).1;
     assert!(!state().contains("not safe"), "the store makes its file for its user alone");
-    workspace.write("own.toml", "audit_log = '../audit.jsonl'\n");
+    workspace.write("own.toml", "audit_log = 'audit.jsonl'\n");
     workspace.write("audit.jsonl", "");
     let list = || {
         let listed = workspace.tasks(&["--config", "../own.toml", "call", "list_tasks"]);

@@ -62,13 +62,15 @@ fn audit(
         match AuditFile::open(path) {
             Ok(file) => {
                 sinks.push(Arc::new(file));
-                let found = exposures(path, ForbiddenAccess::Write).into_iter();
+                let found = exposures(&path.path(), ForbiddenAccess::Write).into_iter();
                 settings.notices.extend(
                     found.map(|it| format!("the audit log is not safe from other users: {it}")),
                 );
             }
-            Err(error) => problems
-                .push(format!("the audit log `{}` cannot be opened: {error}", path.display())),
+            Err(error) => problems.push(format!(
+                "the audit log `{}` cannot be opened: {error}",
+                path.path().display()
+            )),
         }
     }
     let time = settings.time.clone();

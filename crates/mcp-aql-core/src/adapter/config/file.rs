@@ -10,6 +10,7 @@ use crate::access::AccessTable;
 use crate::adapter::HttpTable;
 use crate::config_entry::{ConfigSources, SettingSource};
 use crate::extension::Extension;
+use crate::file_access::{SettingPath, read_settings};
 use crate::gatekeeper::GateTable;
 use crate::log_format::LogFormat;
 
@@ -30,7 +31,8 @@ impl ConfigFile {
         problems: &mut Vec<String>,
     ) -> Result<Self, ConfigError> {
         let path_text = path.display().to_string();
-        let text = std::fs::read_to_string(path)
+        let text = read_settings(path)
+            .and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other))
             .map_err(|cause| ConfigError::Unreadable { file: path_text.clone(), cause })?;
         Self::parse(path_text, text, extensions, problems)
     }
@@ -54,6 +56,16 @@ impl ConfigFile {
         if let Ok(tables) = toml_edit::de::from_str(&self.text) {
             sources.record_file(&tables, &self.as_source());
         }
+    }
+
+    /// A file that a setting names.
+    pub(super) fn path_of(&self, path: PathBuf) -> SettingPath {
+        SettingPath::new(self.folder(), path)
+    }
+
+    /// The folder of the file.
+    pub(super) fn folder(&self) -> &Path {
+        Path::new(&self.path).parent().unwrap_or(Path::new(""))
     }
 
     /// The file as the source of settings.

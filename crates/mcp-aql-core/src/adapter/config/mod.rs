@@ -231,7 +231,7 @@ fn apply_file(
     set(&mut settings.description_budget, file.description_budget.map(Some));
     set(&mut settings.drain_timeout, file.drain_timeout_seconds.map(Duration::from_secs));
     settings.access.apply(file.access);
-    settings.auth = file.auth.or(settings.auth.take());
+    set(&mut settings.auth, file.auth.map(|table| Some((table, source.folder().to_owned()))));
     if let Some(table) = file.http {
         table.check(problems);
         settings.http = table;
@@ -242,7 +242,7 @@ fn apply_file(
         applied.map_err(|error| source.malformed(&error))?;
     }
     if let Some(path) = file.audit_log {
-        settings.audit_log = Some(path);
+        settings.audit_log = Some(source.path_of(path));
     }
     set(&mut settings.log_format, file.log_format);
     let limits = &mut settings.limits;

@@ -304,3 +304,89 @@ fn faults_are_told_and_nothing_is_ignored() {
     assert!(problems[0].contains("`both` is not known"), "{problems:?}");
     assert!(malformed("endpoint_mod = 'single'", Settings::default()).contains("`endpoint_mod`"));
 }
+
+#[test]
+fn files_that_are_no_settings_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let problem = |path: &Path| {
+        let mut problems = Vec::new();
+        apply_trusted(&mut Settings::default(), path, &mut problems);
+        problems.join("\n")
+    };
+    let file = folder.path().join(FILE_NAME);
+    assert!(problem(folder.path()).ends_with("it is not a regular file"));
+    std::fs::write(&file, " ".repeat(1 << 20)).unwrap();
+    assert_eq!(problem(&file), "");
+    std::fs::write(&file, " ".repeat((1 << 20) + 1)).unwrap();
+    assert!(problem(&file).ends_with("it is larger than 1 MiB"));
+    #[cfg(unix)]
+    for special in ["/dev/zero", "/dev/null", "/dev/stdin"] {
+        std::fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink(special, &file).unwrap();
+        assert!(problem(&file).ends_with("it is not a regular file"), "{special}");
+    }
+}
+
+#[test]
+fn a_malformed_file_does_not_act_on_the_terminal() {
+    // Escapes of TOML put any character into an error.
+    for text in [
+        "\"x\\u001b]0;pwn\\u0007\" = 1",
+        "[[gatekeeper.policies]]\noperation = \"\\u202e\"\npermission = 'x'",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(FILE_NAME);
+        std::fs::write(&file, text).unwrap();
+        let error = crate::Adapter::builder("a").config_file(&file).build().unwrap_err();
+        let shown = error.to_string();
+        assert!(
+            !shown.chars().any(|each| each != '\n' && mcp_aql_text::is_hidden(each)),
+            "{shown:?}"
+        );
+    }
+}
+
+#[test]
+fn relative_paths_of_a_file_belong_to_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(FILE_NAME);
+    std::fs::create_dir(folder.path().join("logs")).unwrap();
+    let build = |path: &str| {
+        std::fs::write(&file, format!("audit_log = '{path}'")).unwrap();
+        crate::Adapter::builder("a").config_file(&file).build().map(drop)
+    };
+    for path in ["audit.jsonl", "logs/audit.jsonl", "./logs/../second.jsonl"] {
+        assert_eq!(build(path), Ok(()));
+        assert!(folder.path().join(path).is_file(), "{path}");
+    }
+    #[cfg(unix)]
+    {
+        let target = folder.path().join("bashrc");
+        std::fs::write(&target, "").unwrap();
+        std::os::unix::fs::symlink(&target, folder.path().join("link")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("logs"), folder.path().join("inner"))
+            .unwrap();
+        for path in ["link", "inner/audit.jsonl", "./logs/../link"] {
+            let error = build(path).unwrap_err().to_string();
+            assert!(
+                error.contains("is a link, which is not followed for a relative path"),
+                "{error}"
+            );
+        }
+        assert_eq!(build(target.with_file_name("link").to_str().unwrap()), Ok(()));
+    }
+}
+
+#[test]
+fn nobody_reads_the_reasons_of_a_project() {
+    let text = "[[gatekeeper.policies]]\noperation = 'delete_*'\npermission = 'deny'\nreason = \"a\\u001bb\"";
+    let mut settings = Settings::default();
+    assert_eq!(project(&mut settings, text), [""; 0]);
+    let shown_by_project = shown(&settings);
+    assert!(shown_by_project.contains("delete_*") && shown_by_project.contains("reason: None"));
+    let notice = settings.notices.concat();
+    assert!(notice.contains("`gatekeeper.policies: reason for delete_*`"), "{notice}");
+    let mut settings = Settings::default();
+    apply(&mut settings, text, &mut Vec::new());
+    assert!(shown(&settings).contains("a<U+001B>b"));
+}

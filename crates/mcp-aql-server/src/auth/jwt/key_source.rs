@@ -1,11 +1,12 @@
 //! The keys of an issuer, with a cache.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_aql_client::http::{Client, HeaderMap, Method, StatusCode, Url, is_local};
+use mcp_aql_core::file_access::{SettingPath, read_settings};
 use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_core::sync::lock;
 use ring::digest::{self, SHA256_OUTPUT_LEN};
@@ -35,7 +36,7 @@ pub struct KeySource(Source);
 #[derive(Debug, Clone)]
 enum Source {
     Url(Url),
-    File(PathBuf),
+    File(SettingPath),
 }
 
 impl KeySource {
@@ -52,9 +53,28 @@ impl KeySource {
         })
     }
 
-    /// A file, which is read again when the keys are refreshed.
+    /// A file, which is read again when the keys are refreshed. A relative path belongs to the working directory, and no
+    /// link below it is followed.
     pub fn file(path: impl Into<PathBuf>) -> Self {
-        Self(Source::File(path.into()))
+        Self(Source::File(SettingPath::new(Path::new(""), path)))
+    }
+
+    /// A file that has usable keys now.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it has none.
+    pub(super) fn checked_file(path: SettingPath) -> Result<Self> {
+        let problem = match read_file(&path) {
+            Ok(bytes) if Key::read_set(&bytes).is_some_and(|keys| !keys.is_empty()) => {
+                return Ok(Self(Source::File(path)));
+            }
+            Ok(_) => {
+                "it has no key that can verify a token: it must be a JSON Web Key Set".to_owned()
+            }
+            Err(error) => error.to_string(),
+        };
+        let file = path.path();
+        Err(Error::Usage(format!("`auth.jwt.keys_file` names `{}`: {problem}", file.display())))
     }
 
     /// Fetches the keys.
@@ -75,8 +95,11 @@ impl KeySource {
     async fn read(&self) -> std::result::Result<Vec<u8>, String> {
         let url = match &self.0 {
             Source::File(path) => {
-                let bytes = tokio::fs::read(path).await.map_err(|error| error.to_string())?;
-                return if bytes.len() > MAX_BYTES { Err(TOO_LARGE.to_owned()) } else { Ok(bytes) };
+                let path = path.clone();
+                let bytes = tokio::task::spawn_blocking(move || read_file(&path)).await;
+                return bytes
+                    .map_err(|error| error.to_string())?
+                    .map_err(|error| error.to_string());
             }
             Source::Url(url) => url,
         };
@@ -95,6 +118,10 @@ impl KeySource {
         }
         Ok(body)
     }
+}
+
+fn read_file(path: &SettingPath) -> std::io::Result<Vec<u8>> {
+    read_settings(&path.without_links()?)
 }
 
 /// The keys of an issuer. They are fetched when they are old, and when a token names an unknown key, but not more often

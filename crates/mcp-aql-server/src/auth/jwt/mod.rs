@@ -6,10 +6,11 @@ mod key_source;
 mod tests;
 mod token;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mcp_aql_core::clock::TimeSource;
+use mcp_aql_core::file_access::SettingPath;
 use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_core::principal::Principal;
@@ -159,10 +160,11 @@ pub(super) struct JwtTable {
 }
 
 impl JwtTable {
-    pub(super) fn authenticator(self) -> Result<JwtAuthenticator> {
+    /// Creates the authenticator. A relative path of keys belongs to this folder.
+    pub(super) fn authenticator(self, folder: &Path) -> Result<JwtAuthenticator> {
         let keys = match (self.keys_url, self.keys_file) {
             (Some(url), None) => KeySource::url(&url)?,
-            (None, Some(path)) => KeySource::file(path),
+            (None, Some(path)) => KeySource::checked_file(SettingPath::new(folder, path))?,
             _ => {
                 return Err(Error::Usage(
                     "`auth.jwt` needs either `keys_url` or `keys_file` in the configuration"

@@ -348,7 +348,11 @@ fn keys_are_only_fetched_securely() {
 
 #[test]
 fn the_table_of_the_configuration_is_complete() {
-    let read = |text: &str| serde_json::from_str::<JwtTable>(text).unwrap().authenticator();
+    let folder = Directory::new();
+    let keys = folder.0.join("k.json");
+    std::fs::write(&keys, Issuer::new().key_set().to_string()).unwrap();
+    let read =
+        |text: &str| serde_json::from_str::<JwtTable>(text).unwrap().authenticator(&folder.0);
     let issuer = r#""issuer": "a", "audience": "b""#;
     assert!(
         read(&format!("{{{issuer}, \"keys_file\": \"k.json\", \"algorithms\": [\"ES256\"]}}"))
@@ -360,6 +364,15 @@ fn the_table_of_the_configuration_is_complete() {
     assert!(read(&format!("{{{issuer}, {both}}}")).is_err());
     let unknown = format!("{{{issuer}, \"keys_file\": \"k\", \"algorithms\": [\"HS256\"]}}");
     assert!(serde_json::from_str::<JwtTable>(&unknown).is_err());
+    // The file is read at the start, so that a server without keys does not answer every client with 503.
+    let named = format!("{{{issuer}, \"keys_file\": \"k.json\"}}");
+    for content in ["", "{", "[]", r#"{"keys":[]}"#, r#"{"keys":[{"kty":"oct","k":"AA"}]}"#] {
+        std::fs::write(&keys, content).unwrap();
+        let error = read(&named).unwrap_err().to_string();
+        assert!(error.contains("it has no key that can verify a token"), "{content}: {error}");
+    }
+    std::fs::remove_file(&keys).unwrap();
+    assert!(read(&named).is_err());
 }
 
 /// A server of an adapter without operations, over HTTP.

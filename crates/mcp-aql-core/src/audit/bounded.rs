@@ -1,0 +1,123 @@
+//! Shortens what callers put into audit entries.
+
+use serde::{Serialize as _, Serializer};
+use serde_json::Value;
+
+/// The maximum size of one text, in bytes.
+const MAX_TEXT_BYTES: usize = 1 << 10;
+/// The maximum size of all parameters, in bytes.
+const MAX_BYTES: usize = 8 << 10;
+/// What a value takes beside its text, in bytes.
+const VALUE_BYTES: usize = 8;
+
+pub(super) fn text<S: Serializer>(text: &Option<&str>, serializer: S) -> Result<S::Ok, S::Error> {
+    text.map(|text| shortened(text, MAX_TEXT_BYTES)).serialize(serializer)
+}
+
+#[expect(clippy::ref_option, reason = "the signature is that of serde")]
+pub(super) fn value<S: Serializer>(
+    value: &Option<Value>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    value.as_ref().map(|value| bounded(value, &mut { MAX_BYTES })).serialize(serializer)
+}
+
+/// Returns a text of at most this many bytes, and how long it was if it is cut.
+fn shortened(text: &str, bytes: usize) -> String {
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    let end = (0..=bytes).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+    format!("{}… ({} bytes)", text.get(..end).unwrap_or_default(), text.len())
+}
+
+/// Returns a value that takes at most this room, which it reduces. The value was nested no deeper than a request may be.
+fn bounded(value: &Value, room: &mut usize) -> Value {
+    let mut take = |bytes: usize| *room = room.saturating_sub(bytes.saturating_add(VALUE_BYTES));
+    match value {
+        Value::String(text) => {
+            let text = shortened(text, MAX_TEXT_BYTES.min(*room));
+            *room = room.saturating_sub(text.len() + VALUE_BYTES);
+            text.into()
+        }
+        Value::Array(items) => {
+            take(0);
+            let mut kept = Vec::new();
+            for item in items {
+                if *room == 0 {
+                    kept.push(rest(items.len() - kept.len()).into());
+                    break;
+                }
+                kept.push(bounded(item, room));
+            }
+            kept.into()
+        }
+        Value::Object(members) => {
+            take(0);
+            let mut kept = serde_json::Map::new();
+            for (name, member) in members {
+                if *room == 0 {
+                    kept.insert("…".to_owned(), rest(members.len() - kept.len()).into());
+                    break;
+                }
+                let name = shortened(name, MAX_TEXT_BYTES.min(*room));
+                *room = room.saturating_sub(name.len());
+                kept.insert(name, bounded(member, room));
+            }
+            kept.into()
+        }
+        // A number has the digits that its type can have.
+        other => {
+            take(VALUE_BYTES);
+            other.clone()
+        }
+    }
+}
+
+fn rest(count: usize) -> String {
+    format!("… ({count} more)")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn values() -> impl Strategy<Value = Value> {
+        let scalar = prop_oneof![
+            any::<i64>().prop_map(Value::from),
+            any::<bool>().prop_map(Value::from),
+            "\\PC{0,2000}".prop_map(Value::from),
+        ];
+        scalar.prop_recursive(5, 400, 40, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..40).prop_map(Value::from),
+                prop::collection::btree_map("[a-z]{0,3000}", inner, 0..40)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_entry_is_large_and_a_small_one_is_whole(value in values()) {
+            let bounded = bounded(&value, &mut { MAX_BYTES });
+            prop_assert!(bounded.to_string().len() <= 8 * MAX_BYTES);
+            if value.to_string().len() < MAX_TEXT_BYTES / 4 {
+                prop_assert_eq!(bounded, value);
+            }
+        }
+    }
+
+    #[test]
+    fn the_rest_is_counted() {
+        let long = "é".repeat(MAX_TEXT_BYTES);
+        let found = bounded(&json!({ "a": long, "b": vec![1; 9_000] }), &mut { MAX_BYTES });
+        assert_eq!(found["a"], format!("{}… (2048 bytes)", "é".repeat(MAX_TEXT_BYTES / 2)));
+        let list = found["b"].as_array().unwrap();
+        assert!(list.len() < 1_000);
+        assert_eq!(list.last().unwrap(), &json!(format!("… ({} more)", 9_000 - list.len() + 1)));
+    }
+}
