@@ -47,6 +47,7 @@ impl Pipeline {
             operation: operation.spec.name,
             session: context.session().cloned(),
             principal: context.principal().map(|principal| principal.id().to_owned()),
+            claims: self.claims_digest(context),
             slot: slot.ok_or_else(no_slot)?,
             params,
             secret,

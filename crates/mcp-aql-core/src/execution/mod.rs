@@ -89,6 +89,8 @@ pub(crate) struct NewExecution<'a> {
     pub(crate) session: Option<Session>,
     /// The id of the principal.
     pub(crate) principal: Option<String>,
+    /// The digest of its claims.
+    pub(crate) claims: Option<String>,
     pub(crate) slot: ExecutionSlot,
     /// The parameters for a retry, if the operation can be retried.
     pub(crate) params: Option<Map<String, Value>>,
@@ -182,6 +184,7 @@ impl Executions {
         let mut record = ExecutionRecord {
             session: new.session.as_ref().map(|session| session.id().to_owned()),
             principal: new.principal,
+            claims: new.claims,
             params: new.params.filter(|_| !new.secret),
             ..ExecutionRecord::pending(&core.store.adapter, new.operation, &core.owner, lease_until)
         };

@@ -27,6 +27,9 @@ pub struct ExecutionRecord {
     /// The principal that began the execution. No other one sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) principal: Option<String>,
+    /// The digest of the principal's claims that operations of the adapter read, such as its tenant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) claims: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) started_at: Option<DateTime<Utc>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,6 +91,7 @@ impl ExecutionRecord {
             attempt: 1,
             session: None,
             principal: None,
+            claims: None,
             started_at: None,
             finished_at: None,
             progress: None,

@@ -45,6 +45,7 @@ fn new<'a>(process: &Executions, operation: &'a str) -> NewExecution<'a> {
     NewExecution {
         operation,
         principal: None,
+        claims: None,
         session: None,
         slot: process.slot(None).unwrap(),
         params: Some(Map::new()),
