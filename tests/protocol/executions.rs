@@ -332,7 +332,9 @@ async fn a_failed_execution_has_an_ordinary_error_and_can_be_retried() {
         (&failed["status"], &failed["error"]["code"]),
         (&json!("failed"), &json!("INTERNAL_ERROR"))
     );
-    assert_eq!(names(&failed["error"]["details"]), ["correlation_id", "step"]);
+    assert_eq!(names(&failed["error"]["details"]), ["correlation_id", "operation_ran", "step"]);
+    let message = failed["error"]["message"].as_str().unwrap();
+    assert!(message.ends_with("so read the state before another attempt"), "{message}");
     assert!(!failed.to_string().contains("disk"), "{failed}");
     let (one, two) =
         tokio::join!(ask(&adapter, "retry_execution", &id), ask(&adapter, "retry_execution", &id));

@@ -138,7 +138,7 @@ async fn run_until_cancelled(
     if category != SemanticCategory::Read {
         // A partial change is worse than one whose caller is gone, so cancellation never drops an
         // operation that writes, which can observe `Context::cancelled`. Only a time limit drops it.
-        return work.await;
+        return work.await.map_err(OperationError::after_changes);
     }
     tokio::select! {
         biased;

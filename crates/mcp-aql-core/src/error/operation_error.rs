@@ -87,6 +87,17 @@ impl OperationError {
             .with_detail("actual_version", actual)
     }
 
+    /// The resource changed after its user confirmed the call (`CONFLICT_VERSION_MISMATCH`): what was shown is not what the
+    /// call would do. [`Context::is_as_confirmed`](crate::Context::is_as_confirmed) says so.
+    pub fn changed_since_confirmation(resource_type: &str) -> Self {
+        let name = echo(resource_type);
+        let message = format!(
+            "The '{name}' has changed since this call was confirmed. Send the call without its confirmation, and confirm \
+             it as it is now"
+        );
+        Self::new(ErrorCode::ConflictVersionMismatch, message).with_detail("resource_type", name)
+    }
+
     /// The resource is in a state that does not allow the operation, for example an order that is shipped and cannot
     /// be cancelled. `possible` are the operations that its state allows, or other remedies.
     ///
@@ -205,13 +216,21 @@ impl OperationError {
     /// ```
     pub fn internal(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let id = crate::vocab::new_id("e");
-        let mut error = Self::new(
-            ErrorCode::InternalError,
-            format!("Internal error: 'the adapter failed; its log has the cause under {id}'"),
-        )
-        .with_detail("correlation_id", id);
+        let error = Self::new(ErrorCode::InternalError, internal_message(&id));
+        let mut error = error.with_detail("correlation_id", id);
         error.0.cause = Some(cause.into());
         error
+    }
+
+    /// Adds to the error of a function that may have changed something that its changes may remain, unless the error has a
+    /// message of its own.
+    pub(crate) fn after_changes(self) -> Self {
+        let id = self.0.details.get("correlation_id").and_then(Value::as_str);
+        if id.is_none_or(|id| self.0.message != internal_message(id)) {
+            return self;
+        }
+        self.with_next_step("Its changes may remain, so read the state before another attempt")
+            .with_detail("operation_ran", true)
     }
 
     /// The adapter failed (`INTERNAL_ERROR`) for a reason that the log has already, under this correlation id.
@@ -374,6 +393,11 @@ impl Error for OperationError {
     }
 }
 
+/// The message of an unexpected failure.
+fn internal_message(correlation_id: &str) -> String {
+    format!("Internal error: 'the adapter failed; its log has the cause under {correlation_id}'")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -387,6 +411,7 @@ mod tests {
             OperationError::already_exists("task", "t-1"),
             OperationError::version_mismatch(1, 2),
             OperationError::wrong_state("order", "shipped", ["return_order"]),
+            OperationError::changed_since_confirmation("order"),
             OperationError::wrong_state("order", "closed at /src/main.rs:1", [""; 0]),
             OperationError::permission_denied("read only"),
             OperationError::invalid_value("due_date", "must lie in the future"),
@@ -397,6 +422,20 @@ mod tests {
             OperationError::from_http_status(500, "oops"),
         ] {
             assert!(!leaks_internals(error.message()), "{}", error.message());
+        }
+    }
+
+    #[test]
+    fn only_an_unknown_failure_says_that_changes_may_remain() {
+        let failed = OperationError::internal("disk").after_changes();
+        assert_eq!(failed.details()["operation_ran"], true);
+        assert!(failed.message().contains("Its changes may remain"), "{failed}");
+        for known in [
+            OperationError::not_found("task", "t-1"),
+            OperationError::internal("disk").with_message("Internal error: 'nothing has changed'"),
+        ] {
+            let message = known.message().to_owned();
+            assert_eq!(known.after_changes().message(), message);
         }
     }
 

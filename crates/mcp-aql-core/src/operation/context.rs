@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use http::Extensions;
+use serde::Serialize;
 
 use super::{Advance, Cancellation, ExecutionContext};
 use crate::call_origin::CallOrigin;
@@ -13,6 +14,7 @@ use crate::future::BoxFuture;
 use crate::principal::Principal;
 use crate::session::Session;
 use crate::sync::lock;
+use crate::vocab::digest;
 use crate::warning::{Warning, Warnings};
 
 /// The context of a call: the caller's session, cancellation, progress and warnings.
@@ -49,6 +51,8 @@ struct Inner {
     execution: Option<ExecutionContext>,
     /// Stores the limits that wrapped APIs report; `None` for a call without an adapter.
     upstream: Option<Arc<dyn super::UpstreamMemory>>,
+    /// The hash of the state that was shown before the call was confirmed.
+    confirmed_state: Mutex<Option<String>>,
 }
 
 /// The receiver of progress. The `mcp` module sends progress to the client; a test may collect it.
@@ -152,7 +156,10 @@ impl Context {
             elicitation: None,
             ..self.scope().clone()
         };
-        Self::with(self.operation, scope, Some(execution), self.call.upstream.clone())
+        let context =
+            Self::with(self.operation, scope, Some(execution), self.call.upstream.clone());
+        context.confirm_state(lock(&self.call.confirmed_state).clone());
+        context
     }
 
     fn with(
@@ -161,8 +168,36 @@ impl Context {
         execution: Option<ExecutionContext>,
         upstream: Option<Arc<dyn super::UpstreamMemory>>,
     ) -> Self {
-        let (warnings, usage) = (Mutex::default(), Mutex::default());
-        Self { operation, call: Arc::new(Inner { scope, warnings, usage, execution, upstream }) }
+        let (warnings, usage, confirmed_state) = <_>::default();
+        let call = Inner { scope, warnings, usage, execution, upstream, confirmed_state };
+        Self { operation, call: Arc::new(call) }
+    }
+
+    /// Records the hash of the state that was shown before the call was confirmed.
+    pub(crate) fn confirm_state(&self, hash: Option<String>) {
+        *lock(&self.call.confirmed_state) = hash;
+    }
+
+    /// Whether a state is the one that was shown before this call was confirmed, which
+    /// [`Preview::of_state`](super::Preview::of_state) has named. It is so for a call that was not confirmed.
+    ///
+    /// The state may change after the last preview and before the function runs: a function that reads it again in the
+    /// transaction of its change can compare it there.
+    ///
+    /// ```
+    /// # use mcp_aql::{Context, OperationError};
+    /// fn delete(context: &Context, version: u64) -> Result<(), OperationError> {
+    ///     if !context.is_as_confirmed(&version) {
+    ///         return Err(OperationError::changed_since_confirmation("task"));
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn is_as_confirmed(&self, state: &(impl Serialize + ?Sized)) -> bool {
+        let confirmed = lock(&self.call.confirmed_state);
+        confirmed
+            .as_ref()
+            .is_none_or(|hash| serde_json::to_vec(state).is_ok_and(|state| digest(&state) == *hash))
     }
 
     /// The context of the same call, with its operation.

@@ -36,6 +36,9 @@ impl Preview {
     /// Binds the confirmation to this state instead of the text of the question: the identifiers and versions of what the
     /// call would change. If the state differs when the confirmed call arrives, the user is asked again. A state that
     /// cannot be written as JSON binds the confirmation to nothing but the question.
+    ///
+    /// The state may change once more before the function runs:
+    /// [`Context::is_as_confirmed`](crate::Context::is_as_confirmed) compares it in the function.
     #[must_use]
     pub fn of_state(mut self, state: &(impl Serialize + ?Sized)) -> Self {
         if let Ok(state) = serde_json::to_vec(state) {

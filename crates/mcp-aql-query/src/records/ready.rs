@@ -131,12 +131,22 @@ impl<S: ResourceStore> Ready<S> {
         let id = call.param()?;
         let if_match = call.group::<<Resource<S> as Record>::IfMatch>()?;
         let context = call.context();
-        let check = |record: &Resource<S>| record.check_version(&if_match);
+        let check = |record: &Resource<S>| {
+            record.check_version(&if_match)?;
+            match context.is_as_confirmed(record) {
+                true => Ok(()),
+                false => {
+                    let name = Resource::<S>::NAMES.singular;
+                    Err(OperationError::changed_since_confirmation(name))
+                }
+            }
+        };
         let deleted = self.store.delete(&context, &id, check, nothing).await?;
         call.reply(found(deleted, &id))
     }
 
-    /// What a deletion would remove. The call is refused here if it would fail.
+    /// What a deletion would remove. The call is refused here if it would fail. The confirmation is valid for the record as
+    /// it is shown, with all of its fields.
     async fn preview(&self, mut call: Call) -> Result<Preview, OperationError> {
         let id: <Resource<S> as Record>::Id = call.param()?;
         let if_match = call.group::<<Resource<S> as Record>::IfMatch>()?;
@@ -144,12 +154,14 @@ impl<S: ResourceStore> Ready<S> {
         record.check_version(&if_match)?;
         let names = Resource::<S>::NAMES;
         if let Some(own) = names.own_delete_question {
-            let record = serde_json::to_value(&record).map_err(OperationError::internal)?;
-            let question = record.as_object().map(|record| question::fill(own, record));
-            return Ok(question.map_or_else(Preview::unchanged, Preview::new));
+            let value = serde_json::to_value(&record).map_err(OperationError::internal)?;
+            let question = value.as_object().map(|value| question::fill(own, value));
+            let preview = question.map_or_else(Preview::unchanged, Preview::new);
+            return Ok(preview.of_state(&record));
         }
         let what = self.store.describe(&record).map(|text| format!(", {text}")).unwrap_or_default();
-        Ok(Preview::new(format!("Delete {} '{id}'{what}?", names.singular.replace('_', " "))))
+        let question = format!("Delete {} '{id}'{what}?", names.singular.replace('_', " "));
+        Ok(Preview::new(question).of_state(&record))
     }
 
     async fn select(&self, mut call: Call) -> Outcome {

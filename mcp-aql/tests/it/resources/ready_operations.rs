@@ -1,5 +1,6 @@
 //! Resources with ready operations.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_aql::prelude::*;
@@ -58,6 +59,45 @@ async fn the_operations_follow_from_the_type() {
     assert_eq!(found["items"][0]["book_id"], 2);
     assert_eq!(call("get_book", json!({ "book_id": 3 })).await, "NOT_FOUND_RESOURCE");
     assert_eq!(call("create_book", json!({ "title": "" })).await, "VALIDATION_INVALID_VALUE");
+}
+
+/// Changes the book after the preview of a confirmed call.
+struct ChangedMeanwhile {
+    books: MemoryStore<Book>,
+    previews: AtomicUsize,
+}
+
+impl ResourceRules for ChangedMeanwhile {
+    type Resource = Book;
+
+    fn describe(&self, _record: &Book) -> Option<String> {
+        if self.previews.fetch_add(1, Ordering::Relaxed) == 1 {
+            self.books.write(|books| books.values_mut().for_each(|book| book.copies = 9));
+        }
+        Some("a book".to_owned())
+    }
+}
+
+#[tokio::test]
+async fn what_was_confirmed_is_deleted_and_nothing_else() {
+    // REQ-TOK-05, REQ-CON-03
+    let books = MemoryStore::<Book>::new();
+    let rules = ChangedMeanwhile { books: books.clone(), previews: AtomicUsize::new(0) };
+    let adapter = Adapter::builder("library").resource(books.clone().with_rules(rules));
+    let adapter = adapter.without_config().build().unwrap();
+    adapter.call("create_book", json!({ "title": "Emma" })).await;
+    let confirmed = async || {
+        let asked = adapter.call("delete_book", json!({ "book_id": 1 })).await;
+        let token = asked.error().unwrap().details["confirmation_token"].clone();
+        adapter.call("delete_book", json!({ "book_id": 1, "_confirmation": token })).await
+    };
+    let changed = confirmed().await;
+    let error = changed.error().unwrap();
+    assert_eq!(error.code, "CONFLICT_VERSION_MISMATCH");
+    assert!(error.message.contains("has changed since this call was confirmed"), "{error:?}");
+    assert_eq!(books.read(|books| books[&1].copies), 9);
+    let deleted = confirmed().await;
+    assert_eq!(deleted.data()["book"]["copies"], 9, "{:?}", deleted.error());
 }
 
 /// A note of one of several people.

@@ -118,11 +118,13 @@ impl Gate for ConfirmationGate {
                 // The token is refused below, or none is issued, so nothing is looked at for this caller.
                 Err(_) => Preview::unchanged(),
             };
+            let shown = preview.fingerprint().map(str::to_owned);
             let required = RequiredConfirmation { session, reason, policies, hash, preview };
             let ticket = match person {
                 Some(person) => self.require_approval(request, required, person).await?,
                 None => self.require_token(request, required).await?,
             };
+            request.context.confirm_state(shown);
             Ok(Some(Box::new(ticket) as _))
         })
     }
