@@ -7,7 +7,7 @@ use mcp_aql_core::session::Session;
 use serde_json::{Map, Value};
 
 use super::elicitation::takes_questions;
-use super::mcp_version::{WITH_BATCHES, WITH_TASKS};
+use super::mcp_version::{WITH_BATCHES, WITH_EMPTY_EVENTS, WITH_TASKS};
 use super::task_source::{TaskSource, tasks_capability};
 
 /// A client's connection and the session that belongs to it (REQ-SES-01, REQ-SES-02).
@@ -24,6 +24,8 @@ pub(super) struct Connection {
     lasting: AtomicBool,
     /// Whether the client's version of MCP supports batches.
     batches: AtomicBool,
+    /// Whether the client's version of MCP has events without a message, which begin a stream.
+    empty_events: AtomicBool,
     /// Whether the client shows questions of the server to its user.
     questions: AtomicBool,
     /// The capability `tasks` that the server declares to the client, if the client's version of MCP has it.
@@ -53,6 +55,7 @@ impl Connection {
         tasks: Option<&dyn TaskSource>,
     ) {
         self.batches.store(version == WITH_BATCHES, Ordering::Release);
+        self.empty_events.store(version >= WITH_EMPTY_EVENTS, Ordering::Release);
         self.questions.store(takes_questions(version, capabilities), Ordering::Release);
         if let Some(source) = tasks.filter(|_| version == WITH_TASKS) {
             self.tasks.get_or_init(|| tasks_capability(source));
@@ -80,6 +83,12 @@ impl Connection {
     /// Whether the client may send JSON-RPC batches.
     pub(super) fn takes_batches(&self) -> bool {
         self.batches.load(Ordering::Acquire)
+    }
+
+    /// Whether an event without a message may begin a stream.
+    #[cfg(feature = "http")]
+    pub(super) fn takes_empty_events(&self) -> bool {
+        self.empty_events.load(Ordering::Acquire)
     }
 
     /// The connection's session, opened on first use: the newest MCP has no `initialize` request. Calls the function

@@ -9,6 +9,8 @@ pub(super) const NEWEST: &str = "2026-07-28";
 pub(super) const NEWEST_WITH_HANDSHAKE: &str = "2025-11-25";
 /// The only version that has tasks without an extension.
 pub(super) const WITH_TASKS: &str = NEWEST_WITH_HANDSHAKE;
+/// The first version in which an event without a message begins a stream. Clients of earlier ones report it as an error.
+pub(super) const WITH_EMPTY_EVENTS: &str = NEWEST_WITH_HANDSHAKE;
 /// The only version that has JSON-RPC batches.
 pub(super) const WITH_BATCHES: &str = "2025-03-26";
 

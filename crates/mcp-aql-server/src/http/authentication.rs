@@ -10,6 +10,7 @@ use axum::extract::Request;
 use axum::http::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HOST, RETRY_AFTER, WWW_AUTHENTICATE,
 };
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use mcp_aql_core::future::{BoxFuture, erased};
@@ -33,6 +34,8 @@ pub(super) struct Resource {
     pub(super) name: Arc<str>,
     /// All scopes of the adapter.
     pub(super) scopes: Arc<[String]>,
+    /// The hosts by which the adapter may be called.
+    pub(super) hosts: Arc<[String]>,
 }
 
 /// A challenge for a client without sufficient authentication. Requests carry it as an extension.
@@ -81,7 +84,17 @@ impl Resource {
         let is_plain = |host: &&str| {
             host.bytes().all(|each| each.is_ascii_alphanumeric() || b".-:[]".contains(&each))
         };
-        format!("http://{}{ENDPOINT_PATH}", host.filter(is_plain).unwrap_or("localhost"))
+        // The caller is not authenticated yet, and the hosts of its request were not checked.
+        let is_allowed = |host: &&str| {
+            let authority = host.parse::<Authority>().ok();
+            let name = authority.as_ref().map(|it| it.host().trim_matches(['[', ']']));
+            self.hosts.iter().any(|allowed| {
+                let is_it = |host: &str| allowed.eq_ignore_ascii_case(host);
+                is_it(host) || name.is_some_and(is_it)
+            })
+        };
+        let host = host.filter(is_plain).filter(is_allowed).unwrap_or("localhost");
+        format!("http://{host}{ENDPOINT_PATH}")
     }
 
     /// The paths of the metadata, for clients that know the URL of the endpoint and for those that only know the host.

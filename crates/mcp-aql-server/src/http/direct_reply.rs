@@ -86,15 +86,20 @@ pub(super) fn events(body: Body) -> Response {
     (headers, body).into_response()
 }
 
-/// The events of a reply that takes long: one with its id, if it can be fetched later, and the reply.
+/// The events of a reply that takes long: one with its id, if it can be fetched later and the client knows such events, and
+/// the reply.
 fn late_reply(mut work: PendingReply) -> KeepAliveEvents {
-    let events = match work.kept.take().and_then(|kept| kept.record()) {
+    let kept = work.kept.take();
+    let has_first = kept.as_ref().is_some_and(SessionReply::takes_empty_events);
+    let events = match kept.and_then(|kept| kept.record()) {
         Some((mut record, events, id)) => {
             let text = |event: ServerSseMessage| {
                 event_text(event.event_id.as_deref(), event.message.as_deref(), event.retry)
             };
             let events = events.map(text).boxed();
-            record.push(ServerSseMessage::retry(RETRY_INTERVAL));
+            if has_first {
+                record.push(ServerSseMessage::retry(RETRY_INTERVAL));
+            }
             tokio::spawn(record_reply(work, record, id));
             events
         }

@@ -14,6 +14,7 @@ mod descriptor_limit;
 mod descriptor_limit;
 mod direct;
 mod direct_reply;
+mod headers;
 mod health;
 mod listener;
 mod long_id;
@@ -321,6 +322,7 @@ fn served(
         url: options.resource.as_deref().map(Arc::from),
         name: service.description().name.into(),
         scopes: service.scopes().into(),
+        hosts: options.allowed_hosts().into(),
     });
     let config = options.config(&*service);
     let tools = service.tools();
@@ -337,11 +339,13 @@ fn served(
         .route_service(ENDPOINT_PATH, endpoint.clone())
         .route_service(&format!("{ENDPOINT_PATH}/"), endpoint.clone())
         .route_service(&format!("{ENDPOINT_PATH}/{{*rest}}"), endpoint);
-    let Some(resource) = resource else { return (router, shared) };
+    let ended = options.shutdown.clone();
+    let checks = axum::middleware::from_fn_with_state(ended, headers::checked);
+    let Some(resource) = resource else { return (router.layer(checks), shared) };
     let router = resource.metadata_paths().into_iter().fold(router, |router, path| {
         let resource = resource.clone();
         let metadata = |headers: HeaderMap| async move { resource.metadata(&headers) };
         router.route(&path, axum::routing::get(metadata))
     });
-    (router, shared)
+    (router.layer(checks), shared)
 }

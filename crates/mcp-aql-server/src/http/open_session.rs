@@ -67,6 +67,11 @@ impl OpenSession {
         is_due
     }
 
+    /// Whether an event without a message may begin a stream.
+    pub(super) fn takes_empty_events(&self) -> bool {
+        self.connection().is_some_and(|connection| connection.takes_empty_events())
+    }
+
     /// The session's connection, unless it has ended.
     pub(super) fn connection(&self) -> Option<Arc<Connection>> {
         self.connection.upgrade()
@@ -131,6 +136,11 @@ pub(super) struct SessionReply {
 }
 
 impl SessionReply {
+    /// Whether an event without a message may begin the stream.
+    pub(super) fn takes_empty_events(&self) -> bool {
+        self.session.takes_empty_events()
+    }
+
     /// Begins to record the reply. Also returns its events, and the id of the request, unless it is a number that rmcp
     /// cannot represent. The client uses the session while it reads the events.
     pub(super) fn record(

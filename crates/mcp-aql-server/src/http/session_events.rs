@@ -49,11 +49,12 @@ pub(super) fn standalone_events(
     })
 }
 
-/// Like [`standalone_events`], for a client that has received none of them: the first event has no message.
+/// Like [`standalone_events`], for a client that has received none of them: the first event may have no message.
 pub(super) fn new_events(
     stream: StreamId,
+    has_first: bool,
     events: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
 ) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static {
-    let first = ServerSseMessage::priming(stream.event(Some(0)).to_string(), RETRY_INTERVAL);
-    stream::once(future::ready(first)).chain(standalone_events(stream, events))
+    let first = || ServerSseMessage::priming(stream.event(Some(0)).to_string(), RETRY_INTERVAL);
+    stream::iter(has_first.then(first)).chain(standalone_events(stream, events))
 }

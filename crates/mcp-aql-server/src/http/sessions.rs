@@ -344,9 +344,11 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        let read = self.get(id).and_then(|open| open.usage.begin()).ok_or_else(|| ended(id))?;
+        let open = self.get(id).ok_or_else(|| ended(id))?;
+        let read = open.usage.begin().ok_or_else(|| ended(id))?;
         let events = self.inner.create_standalone_stream(id).await?;
-        Ok(counted(new_events(StreamId::standalone(id), events), read))
+        let has_first = open.takes_empty_events();
+        Ok(counted(new_events(StreamId::standalone(id), has_first, events), read))
     }
 
     async fn resume(

@@ -1,0 +1,79 @@
+//! Headers of all requests and responses.
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::{CONNECTION, CONTENT_TYPE, HeaderValue, ORIGIN, RETRY_AFTER};
+use axum::http::uri::Authority;
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use tokio_util::sync::CancellationToken;
+
+/// Refuses a request whose header `Origin` is not an origin: rmcp compares the part before the port, and does not look at the
+/// port. Adds the media type of texts to responses that have none, which are errors of rmcp and of axum.
+///
+/// Once the sessions end, requests are refused with 503, which clients and proxies repeat elsewhere: rmcp would report an
+/// error of its session service.
+pub(super) async fn checked(
+    State(ended): State<CancellationToken>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if ended.is_cancelled() {
+        return shutting_down();
+    }
+    let is_checked = request.headers().get_all(ORIGIN).iter().all(is_origin);
+    let mut response = match is_checked {
+        true => next.run(request).await,
+        false => (StatusCode::FORBIDDEN, "The header Origin is not an origin\n").into_response(),
+    };
+    let status = response.status();
+    if status == StatusCode::INTERNAL_SERVER_ERROR && ended.is_cancelled() {
+        return shutting_down();
+    }
+    if status.is_client_error() || status.is_server_error() {
+        let text = HeaderValue::from_static("text/plain; charset=utf-8");
+        response.headers_mut().entry(CONTENT_TYPE).or_insert(text);
+    }
+    response
+}
+
+fn shutting_down() -> Response {
+    let headers = [(RETRY_AFTER, "1"), (CONNECTION, "close")];
+    let text = "The server is shutting down. Try again\n";
+    (StatusCode::SERVICE_UNAVAILABLE, headers, text).into_response()
+}
+
+/// Whether a value has the form of an origin (RFC 6454 §7).
+fn is_origin(value: &HeaderValue) -> bool {
+    let Ok(text) = value.to_str() else { return false };
+    let authority = |text: &str| text.split_once("://")?.1.parse::<Authority>().ok();
+    text == "null"
+        || authority(text).is_some_and(|authority| {
+            !authority.as_str().contains('@')
+                && (authority.as_str() == authority.host() || authority.port_u16().is_some())
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_has_a_host_and_perhaps_a_port() {
+        for (origin, is_valid) in [
+            ("http://127.0.0.1:18787", true),
+            ("http://[::1]:80", true),
+            ("https://app.example.org", true),
+            ("null", true),
+            ("http://127.0.0.1:18787.evil.com", false),
+            ("http://127.0.0.1:80@evil.com", false),
+            ("http://127.0.0.1:", false),
+            ("http://127.0.0.1:99999", false),
+            ("http://127.0.0.1/", false),
+            ("127.0.0.1", false),
+            ("", false),
+        ] {
+            assert_eq!(is_origin(&HeaderValue::from_static(origin)), is_valid, "{origin}");
+        }
+    }
+}
