@@ -8,6 +8,7 @@ use crate::error::OperationError;
 use crate::gatekeeper::GatedOperation;
 use crate::log_targets::{CALLS, logs_calls};
 use crate::operation::CallScope;
+use crate::principal::Principal;
 use crate::store::chain;
 
 /// Returns the span of a routed call, for the lines that its stages and its function log.
@@ -49,6 +50,7 @@ struct CallLine<'a> {
     outcome: &'static str,
     code: Option<&'static str>,
     duration_ms: f64,
+    principal: Option<&'a str>,
     session: Option<&'a str>,
     mcp_session: Option<&'a str>,
     request_id: Option<&'a str>,
@@ -67,6 +69,7 @@ impl<'a> CallLine<'a> {
             outcome: event.outcome.as_str(),
             code: event.code.map(ErrorCode::as_str),
             duration_ms: event.duration.as_secs_f64() * 1_000.0,
+            principal: scope.principal().map(Principal::id),
             session: scope.session.as_ref().map(|session| session.id()),
             mcp_session: scope.session.as_ref().and_then(|session| session.mcp_id()),
             request_id: origin.and_then(|origin| origin.request_id.as_deref()),
@@ -81,12 +84,12 @@ impl<'a> CallLine<'a> {
 macro_rules! log_line {
     ($level:expr, $line:expr, $message:literal $(, $name:ident = $value:expr)*) => {{
         let CallLine {
-            operation, category, outcome, code, duration_ms,
+            operation, category, outcome, code, duration_ms, principal,
             session, mcp_session, request_id, client_request_id, client, correlation_id,
         } = $line;
         tracing::event!(
-            target: CALLS, $level, operation, category, outcome, code, duration_ms, session, mcp_session,
-            request_id, client_request_id, client, correlation_id, $($name = $value,)* $message
+            target: CALLS, $level, operation, category, outcome, code, duration_ms, principal, session,
+            mcp_session, request_id, client_request_id, client, correlation_id, $($name = $value,)* $message
         );
     }};
 }

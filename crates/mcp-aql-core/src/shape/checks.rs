@@ -1,6 +1,6 @@
 //! Checks values against constraints, and describes the constraint that a value violates.
 
-use mcp_aql_protocol::{nearest_name, snake_case};
+use mcp_aql_protocol::{Format, nearest_name, snake_case};
 use serde_json::Value;
 
 use super::Checks;
@@ -122,7 +122,15 @@ impl Checks {
             return Some(format!("must match the pattern '{pattern}'"));
         }
         self.format.filter(|format| !has_format(*format, text)).map(|format| {
-            format!("must be in '{}' form, such as '{}'", format.as_str(), format.example())
+            let expected =
+                format!("must be in '{}' form, such as '{}'", format.as_str(), format.example());
+            // A caller who only sees the example would append its 'Z', whatever time zone is meant.
+            let lacks_offset =
+                format == Format::DateTime && has_format(format, &format!("{text}Z"));
+            match lacks_offset {
+                true => format!("{expected}: it lacks the offset from UTC, '+02:00' or 'Z'"),
+                false => expected,
+            }
         })
     }
 }
@@ -152,4 +160,26 @@ fn plain_bound(bound: Bound) -> String {
 /// A scalar without quotation marks.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_time_without_an_offset_is_not_completed_by_the_example() {
+        let checks = Checks { format: Some(Format::DateTime), ..Checks::default() };
+        for (text, lacks_offset) in [
+            ("2031-05-06T07:08:09", true),
+            ("2031-05-06 07:08:09.5", true),
+            ("2031-05-06", false),
+            ("soon", false),
+        ] {
+            let broken = checks.broken_by(&json!(text)).unwrap();
+            assert_eq!(broken.contains("lacks the offset"), lacks_offset, "{text}: {broken}");
+        }
+        assert_eq!(checks.broken_by(&json!("2031-05-06T07:08:09+02:00")), None);
+    }
 }
