@@ -317,11 +317,16 @@ pub(super) fn type_details_form(run: &Run, cases: &Cases) {
     }
 }
 
+/// The parameters that the protocol itself names in another form (§8.6.3).
+const NAMED_BY_THE_PROTOCOL: [(&str, &str); 2] =
+    [("record_execution_step", "stepDescription"), ("record_execution_step", "nextActionHint")];
+
 pub(super) fn snake_case(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
         let names = operation.parameters.iter().map(|parameter| parameter.name.as_str());
         for name in names.chain([operation.name.as_str()]) {
-            cases.expect(is_snake_case(name), || {
+            let is_of_protocol = NAMED_BY_THE_PROTOCOL.contains(&(operation.name.as_str(), name));
+            cases.expect(is_snake_case(name) || is_of_protocol, || {
                 Finding::shown(
                     format!("{}: {name}", operation.name),
                     name,
