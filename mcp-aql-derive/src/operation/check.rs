@@ -44,7 +44,10 @@ pub(crate) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
 /// Requires a category (MCP-AQL §8.1).
 fn category(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(span) = operation.no_category else { return };
-    let guess = SemanticCategory::suggested_for(&operation.name.text);
+    let guess = match operation.lifecycle {
+        Some(_) => SemanticCategory::Execute,
+        None => SemanticCategory::suggested_for(&operation.name.text),
+    };
     let others: Vec<_> = SemanticCategory::ALL
         .into_iter()
         .filter(|other| *other != guess)
@@ -89,6 +92,18 @@ fn verb(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     if let Some((verb, announced)) = SemanticCategory::of_verb(&operation.name.text)
         && announced != **category
     {
+        // An execution cannot have the category of its verb.
+        if operation.lifecycle.is_some() {
+            errors.push(fault(
+                category.span(),
+                format_args!(
+                    "the verb of `{}` implies {} (`{verb}`), but an operation with `lifecycle` is EXECUTE: rename it, such as `run_{0}`, or give the reason with `rationale = \"…\"` (MCP-AQL §8.5.1)",
+                    operation.name.text,
+                    announced.as_str(),
+                ),
+            ));
+            return;
+        }
         errors.push(fault(
             category.span(),
             format_args!(
