@@ -8,7 +8,7 @@ use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_core::request::{Arguments, Loss, read, read_value};
 use mcp_aql_core::response::ErrorDetail;
 use mcp_aql_core::session::Session;
-use mcp_aql_protocol::ErrorCode;
+use mcp_aql_protocol::{ErrorCode, is_public_name};
 use serde_json::{Map, Value};
 
 use super::Exit;
@@ -177,10 +177,18 @@ fn parameters(params: Option<&str>) -> Result<Map<String, Value>> {
         Ok(Err(_)) => Err(Error::Usage(
             "the parameters must be a JSON object, as in '{\"title\":\"Ship it\"}'".to_owned(),
         )),
+        Err(_) if is_assignment(&text) => {
+            Err(Error::Usage(format!("'{}' is one parameter: write `-p {0}`", plain(&text))))
+        }
         Err(error) => Err(Error::Usage(format!(
             "the parameters are not JSON ({error}); write an object, as in '{{\"title\":\"Ship it\"}}'"
         ))),
     }
+}
+
+/// Whether a text has the form of the option for one parameter: `title=Ship`.
+fn is_assignment(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| is_public_name(name))
 }
 
 /// Returns the parsed value, unless parsing lost data.

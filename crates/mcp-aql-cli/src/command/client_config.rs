@@ -34,31 +34,37 @@ impl ConfigFormat {
     }
 }
 
-/// Environment variables of this process that the client's entry has to repeat.
-const FORWARDED_VARIABLES: &[&str] = &[
-    "MCP_AQL_ENDPOINT_MODE",
-    "MCP_AQL_ENDPOINT_PROFILE",
-    "MCP_AQL_TOOL_PREFIX",
-    "MCP_AQL_LOG",
-    // The directory of the state files.
-    "XDG_STATE_HOME",
-];
+/// The beginnings of the names of environment variables that the adapter reads: clients start it with few variables.
+const READ_PREFIXES: [&str; 2] = ["MCP_AQL_", "OTEL_"];
+/// Further environment variables that it reads: the filter of the log, and the directories of configuration and state.
+const READ_VARIABLES: [&str; 3] = ["RUST_LOG", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
+/// A client starts the adapter on standard input and output.
+const UNUSED_VARIABLE: &str = "MCP_AQL_HTTP_ADDRESS";
 
 /// Collects the environment variables that the entry repeats.
 fn forwarded_variables(
-    variable: impl Fn(&str) -> Option<String>,
+    variables: impl Iterator<Item = (String, String)>,
     adapter: &Adapter,
 ) -> Map<String, Value> {
-    let set = |name: &'static str| {
-        let value = variable(name).filter(|value| !value.is_empty())?;
-        Some((name.to_owned(), Value::from(value)))
+    let modes = mode_variables(adapter);
+    let is_forwarded = |name: &str, value: &str| match modes.contains(&name) {
+        // A client's entry is permanent, so it never disables the safety loop.
+        true => value == "enforcing",
+        false => {
+            name != UNUSED_VARIABLE
+                && !name.ends_with("_SAFETY_LOOP")
+                && (READ_VARIABLES.contains(&name)
+                    || READ_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+        }
     };
-    let mut forwarded: Map<_, _> =
-        FORWARDED_VARIABLES.iter().filter_map(|name| set(name)).collect();
-    // A client's entry is permanent, so it never disables the safety loop.
-    let modes = mode_variables(adapter).iter().filter_map(|name| set(name));
-    forwarded.extend(modes.filter(|(_, mode)| mode == "enforcing"));
-    forwarded
+    let set = variables.filter(|(name, value)| !value.is_empty() && is_forwarded(name, value));
+    set.map(|(name, value)| (name, value.into())).collect()
+}
+
+/// The variables of this process whose names and values are text.
+fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 /// Prints the entry to paste into a client's configuration.
@@ -66,7 +72,7 @@ pub(super) fn run(adapter: &Adapter, format: ConfigFormat, parser: &clap::Comman
     // The client starts the adapter in another working directory.
     let command = std::env::current_exe()?;
     let given = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned());
-    let set = forwarded_variables(|name| std::env::var(name).ok(), adapter);
+    let set = forwarded_variables(variables(), adapter);
     let here = std::env::current_dir()?;
     let args = options(given, parser, &here);
     let command = command.to_string_lossy();
@@ -75,6 +81,21 @@ pub(super) fn run(adapter: &Adapter, format: ConfigFormat, parser: &clap::Comman
     writeln!(std::io::stdout(), "{text}")?;
     if std::io::stdout().is_terminal() {
         writeln!(std::io::stderr(), "\nMerge this into {}.", format.file())?;
+        if format == ConfigFormat::Claude {
+            let call: Vec<_> =
+                std::iter::once(&*command).chain(args.iter().map(String::as_str)).collect();
+            writeln!(
+                std::io::stderr(),
+                "Or run: claude mcp add {} -- {}",
+                adapter.name(),
+                call.join(" ")
+            )?;
+        }
+    }
+    if cfg!(debug_assertions) {
+        let advice = "This program is a slow debug build, and cargo may replace it: build with `--release` or run \
+                      `cargo install --path .`, and print the entry with that program.";
+        writeln!(std::io::stderr(), "{advice}")?;
     }
     Ok(())
 }
@@ -192,14 +213,27 @@ mod tests {
             (&guard, "", false),
             (&plain, "enforcing", false),
         ] {
-            let variable = |name: &str| match name {
-                "MCPAQL_SAFETY_LOOP" => Some(mode.to_owned()),
-                "MCP_AQL_TOOL_PREFIX" => Some("my_".to_owned()),
-                _ => None,
-            };
-            let forwarded_variables = forwarded_variables(variable, adapter);
-            assert_eq!(forwarded_variables.contains_key("MCPAQL_SAFETY_LOOP"), captured, "{mode}");
-            assert_eq!(forwarded_variables["MCP_AQL_TOOL_PREFIX"], "my_");
+            let variables = [
+                ("MCPAQL_SAFETY_LOOP", mode),
+                ("MCP_AQL_TOOL_PREFIX", "my_"),
+                ("MCP_AQL_RESULT_BUDGET", "70000"),
+                ("MCP_AQL_HTTP_ADDRESS", "127.0.0.1:1"),
+                ("MCP_AQL_SAFETY_LOOP", "disabled"),
+                ("MCP_AQL_LOG_FORMAT", ""),
+                ("OTEL_SERVICE_NAME", "guard"),
+                ("RUST_LOG", "debug"),
+                ("PATH", "/bin"),
+            ];
+            let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let mut forwarded = forwarded_variables(variables.into_iter(), adapter);
+            assert_eq!(forwarded.remove("MCPAQL_SAFETY_LOOP").is_some(), captured, "{mode}");
+            assert_eq!(
+                Value::from(forwarded),
+                json!({
+                    "MCP_AQL_TOOL_PREFIX": "my_", "MCP_AQL_RESULT_BUDGET": "70000",
+                    "OTEL_SERVICE_NAME": "guard", "RUST_LOG": "debug",
+                })
+            );
         }
     }
 

@@ -72,7 +72,7 @@ pub(super) async fn run(
     query: &str,
     name: Option<&str>,
 ) -> Result<Exit> {
-    check(adapter, query)?;
+    let (query, name) = meant(adapter, query, name)?;
     let mut params = Map::new();
     params.insert("query".to_owned(), query.into());
     if let Some(name) = name {
@@ -117,21 +117,28 @@ pub(super) async fn run(
     Ok(Exit::Success)
 }
 
-/// Rejects a query that this adapter does not have.
-fn check(adapter: &Adapter, query: &str) -> Result {
+/// Returns the query and the name that are meant: the name of an operation or of a type is enough.
+///
+/// # Errors
+/// [`Error::Usage`] if the adapter does not have the query.
+fn meant<'a>(
+    adapter: &Adapter,
+    query: &'a str,
+    name: Option<&'a str>,
+) -> Result<(&'a str, Option<&'a str>)> {
     let QueryParser(known) = QueryParser::of(adapter);
     if known.contains(&query) {
-        return Ok(());
+        return Ok((query, name));
     }
-    let hint = if adapter.operations().any(|spec| spec.name == query) {
-        format!("did you mean `introspect operations {query}`?")
-    } else if adapter.introspection().types.contains_key(query) {
-        format!("did you mean `introspect types {query}`?")
-    } else {
-        match nearest_name(query, known.iter().copied()) {
-            Some(near) => format!("did you mean '{near}'?"),
-            None => format!("write one of {}", known.join(", ")),
-        }
+    if name.is_none() && adapter.operations().any(|spec| spec.name == query) {
+        return Ok(("operations", Some(query)));
+    }
+    if name.is_none() && adapter.introspection().types.contains_key(query) {
+        return Ok(("types", Some(query)));
+    }
+    let hint = match nearest_name(query, known.iter().copied()) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => format!("write one of {}, or the name of an operation or type", known.join(", ")),
     };
     Err(Error::Usage(format!("there is nothing to introspect called '{}'; {hint}", plain(query))))
 }
@@ -290,10 +297,12 @@ mod tests {
     #[test]
     fn queries_that_are_not_there_are_refused_with_a_hint() {
         let adapter = garden();
-        let message = |query| check(&adapter, query).unwrap_err().to_string();
+        let message = |query| meant(&adapter, query, None).unwrap_err().to_string();
         assert!(message("danjer").ends_with("did you mean 'danger'?"), "{}", message("danjer"));
-        assert!(message("get_bed").ends_with("did you mean `introspect operations get_bed`?"));
-        assert!(message("quota_status").ends_with("write one of operations, types, danger"));
+        let found = meant(&adapter, "get_bed", None).unwrap();
+        assert_eq!(found, ("operations", Some("get_bed")));
+        let listed = "write one of operations, types, danger, or the name of an operation or type";
+        assert!(message("quota_status").ends_with(listed));
     }
 
     #[test]

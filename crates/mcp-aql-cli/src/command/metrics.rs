@@ -12,6 +12,7 @@ use super::Exit;
 
 /// The options for the page of metrics.
 #[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Metrics")]
 #[non_exhaustive]
 pub struct MetricsArgs {
     /// Serve metrics for Prometheus here, for example on 127.0.0.1:9464; the page is /metrics

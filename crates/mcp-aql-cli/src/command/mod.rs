@@ -65,6 +65,7 @@ use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_server::ServeStdio as _;
 
 pub use clap;
+use clap::error::ContextKind;
 use clap::{Args as _, CommandFactory, FromArgMatches as _};
 use clap_complete::Shell;
 
@@ -82,13 +83,19 @@ pub use version::long_version;
 #[non_exhaustive]
 pub struct Options {
     /// Read this configuration file in place of the user's mcp-aql.toml
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
     pub config: Option<PathBuf>,
     /// Print JSON on a terminal too
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Global options")]
     pub json: bool,
     /// Log to standard error in this format; json has a line for each call
-    #[arg(long, global = true, value_name = "FORMAT", value_parser = log::format_parser())]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FORMAT",
+        value_parser = log::format_parser(),
+        help_heading = "Global options"
+    )]
     pub log_format: Option<LogFormat>,
     /// Without a command: serve MCP on standard input and output
     #[command(subcommand)]
@@ -149,20 +156,20 @@ pub enum Command {
     },
     /// Show operations and types
     Introspect {
-        /// The query to run
+        /// What to show; the name of an operation or type is enough
         #[arg(index = 1, default_value = "operations", value_parser = introspect::QueryParser::common())]
         query: String,
-        /// One of them, in full
+        /// Name of an operation or type, to show all of it
         // The places are said: clap puts an argument that is changed later behind the others.
         #[arg(index = 2)]
         name: Option<String>,
     },
     /// Write reference pages of the adapter
     Docs {
-        /// In which form
+        /// Output format
         #[arg(long, value_enum, default_value_t = DocsFormat::Markdown)]
         format: DocsFormat,
-        /// Into this directory, made if it is missing; without it the page is printed
+        /// Output directory, created if missing [default: standard output]
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
@@ -308,6 +315,10 @@ async fn parse_and_run(adapter: &Adapter, args: Vec<OsString>) -> Result<Exit> {
         Err(error) => {
             // Help and version are not errors, and go to standard output.
             error.print()?;
+            let word = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string);
+            if let Some(name) = word.filter(|word| adapter.operations().any(|it| it.name == word)) {
+                render::problem(&format!("'{name}' is an operation: write `call {name}`"));
+            }
             Ok(if error.use_stderr() { Exit::Usage } else { Exit::Success })
         }
     }

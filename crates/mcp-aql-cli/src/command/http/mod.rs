@@ -5,7 +5,7 @@ mod service_manager;
 mod settings;
 
 use std::io::Write as _;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use clap::builder::RangedI64ValueParser;
@@ -20,18 +20,20 @@ use super::Exit;
 
 /// The options for serving MCP over HTTP.
 #[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "HTTP")]
 #[non_exhaustive]
 pub struct HttpArgs {
-    /// Listen here, for example on 127.0.0.1:8787; the endpoint is /mcp [default: the configured address]
-    #[arg(long, value_name = "ADDRESS")]
+    /// Listen here: a port of this machine, such as 8787, or 127.0.0.1:8787; the endpoint is /mcp [default: the configured
+    /// address]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub http: Option<SocketAddr>,
     /// Serve on standard input and output, although an address is configured
     #[arg(long, conflicts_with = "http")]
     pub stdio: bool,
-    /// Also answer requests to this host
+    /// Allow requests to this host
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
-    /// Also answer pages of this origin: scheme, host and port
+    /// Allow requests from pages of this origin: scheme, host and port
     #[arg(long, value_name = "ORIGIN")]
     pub allow_origin: Vec<String>,
     /// Listen on an address that other machines reach
@@ -122,6 +124,15 @@ pub struct HttpArgs {
         value_parser = RangedI64ValueParser::<usize>::new().range(HttpTable::REPLY_SIZES),
     )]
     pub max_kept_replies_per_session: Option<usize>,
+}
+
+/// Reads an address with a port. A port alone, and `localhost`, are those of this machine.
+fn address(text: &str) -> std::result::Result<SocketAddr, String> {
+    let local = |port: &str| Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port.parse().ok()?)));
+    let port = text.strip_prefix("localhost:").unwrap_or(text);
+    local(port).or_else(|| text.parse().ok()).ok_or_else(|| {
+        "write a port, such as 8787, or an address with a port, such as 127.0.0.1:8787".to_owned()
+    })
 }
 
 impl HttpArgs {
