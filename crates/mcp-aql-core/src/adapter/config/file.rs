@@ -10,7 +10,7 @@ use crate::access::AccessTable;
 use crate::adapter::HttpTable;
 use crate::config_entry::{ConfigSources, SettingSource};
 use crate::extension::Extension;
-use crate::file_access::{SettingPath, read_settings};
+use crate::file_access::read_settings;
 use crate::gatekeeper::GateTable;
 use crate::log_format::LogFormat;
 
@@ -56,11 +56,6 @@ impl ConfigFile {
         if let Ok(tables) = toml_edit::de::from_str(&self.text) {
             sources.record_file(&tables, &self.as_source());
         }
-    }
-
-    /// A file that a setting names.
-    pub(super) fn path_of(&self, path: PathBuf) -> SettingPath {
-        SettingPath::new(self.folder(), path)
     }
 
     /// The folder of the file.

@@ -16,7 +16,7 @@ use self::file::{ConfigError, ConfigFile, ExecutionsTable};
 use super::Settings;
 use crate::config_entry::{Setting, SettingSource};
 use crate::execution::ExecutionOptions;
-use crate::file_access::{ForbiddenAccess, exposures};
+use crate::file_access::{ForbiddenAccess, SettingPath, exposures};
 use crate::router::EndpointMode;
 use crate::tightening::Tightening;
 use crate::user_directory::{self, Purpose};
@@ -242,7 +242,7 @@ fn apply_file(
         applied.map_err(|error| source.malformed(&error))?;
     }
     if let Some(path) = file.audit_log {
-        settings.audit_log = Some(source.path_of(path));
+        settings.audit_log = Some(SettingPath::new(source.folder(), path));
     }
     set(&mut settings.log_format, file.log_format);
     let limits = &mut settings.limits;
