@@ -63,9 +63,43 @@ const SEEN_IN_PASSING: [&str; 7] = [
 /// check that is meant for them.
 const COMPARES_EVERY_ANSWER: [&str; 1] = ["shapes.as_typed"];
 
+/// Further checks that may find a fault if all checks run: their own calls come upon it. `*` stands for every check.
+const FOUND_BY_OTHERS: &[(&str, &[&str])] = &[
+    // Whoever may do anything without a person is also noticed by the check of what is dangerous.
+    ("agents-go-on-unapproved", &["danger.gated"]),
+    ("agents-start-by-themselves", &["danger.gated"]),
+    ("any-code-confirms", &["danger.gated"]),
+    ("directive-without-factors", &["danger.gated"]),
+    ("tried-code-repeated", &["danger.gated"]),
+    ("hint-said-to-be-optional", &["danger.gated", "batch.halts"]),
+    ("loop-unstated", &["danger.gated", "batch.halts"]),
+    ("loop-without-a-way-out", &["danger.gated", "tools.description_current"]),
+    // What deletes more than it was asked to, leaves nothing for the calls after it.
+    (
+        "deletes-everything",
+        &["confirmation.accepted", "confirmation.nothing_before", "confirmation.unknown_token"],
+    ),
+    (
+        "deletes-everything-and-errors-are-texts",
+        &["confirmation.accepted", "confirmation.nothing_before", "confirmation.unknown_token"],
+    ),
+    // What introspection says otherwise is compared with other places.
+    ("empty-family-says-nothing", &["introspection.list_complete"]),
+    ("operation-left-off-the-list", &["tools.description_current"]),
+    ("operation-left-out-of-introspection", &["tools.description_current"]),
+    ("update-that-reads", &["introspection.list_complete", "robustness.duplicate_keys"]),
+    ("value-missing-in-enum", &["introspection.examples_fit"]),
+    ("cancelling-claimed-and-refused", &["parameters.length"]),
+    ("filter-ignored-altogether", &["parameters.nested_wins"]),
+    ("parameter-in-camel-case", &["robustness.duplicate_keys"]),
+    ("reserved-name-for-something-else", &["robustness.duplicate_keys"]),
+    // Any check whose calls run at the same time, or that compares what was there before.
+    ("looking-leaves-traces", &["*"]),
+    ("mixes-answers-up-under-load", &["*"]),
+];
+
 /// The areas that look for this fault: its own, those of its neighbours, and for some faults those that look at every call.
-/// With `WHOLE=1` in the environment, all of them: that takes the processor minutes, and is for whoever
-/// adds a check or a fault.
+/// With `WHOLE=1` in the environment, all of them: that takes half an hour, and is for whoever adds a check or a fault.
 fn looking_for(fault: &Fault, in_every_call: bool) -> Settings {
     let area = |check: &&'static str| check.split('.').next().unwrap_or(check);
     if std::env::var_os("WHOLE").is_some() || SEEN_IN_PASSING.contains(&fault.check) {
@@ -128,9 +162,13 @@ fn problem(fault: &Fault, report: &Report, usual: &BTreeMap<String, String>) -> 
         let verdict = check.map(|check| (check.verdict, &check.skipped));
         told.push(format!("{} did not find it: {verdict:?}", fault.check));
     }
+    let others = FOUND_BY_OTHERS.iter().find(|(name, _)| *name == fault.name);
+    let others = others.map_or([].as_slice(), |(_, checks)| checks);
     found.retain(|id, _| {
         let id = id.as_str();
         !fault.neighbours.contains(&id)
+            && !others.contains(&id)
+            && !others.contains(&"*")
             && !COMPARES_EVERY_ANSWER.contains(&id)
             && !usual.contains_key(id)
     });
@@ -361,6 +399,12 @@ fn every_check_has_a_fault() {
 fn names_are_unique_and_say_which_checks_there_are() {
     let all: BTreeSet<_> = checks().map(|check| check.id).collect();
     let mut names = BTreeSet::new();
+    for (name, checks) in FOUND_BY_OTHERS {
+        assert!(faults::named(name).is_some(), "no fault {name}");
+        for check in *checks {
+            assert!(*check == "*" || all.contains(check), "{name}: no check {check}");
+        }
+    }
     for fault in faults::all() {
         assert!(names.insert(fault.name), "{} is there twice", fault.name);
         let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
