@@ -156,6 +156,53 @@ fn camel_case_is_an_alias_only_where_it_is_switched_on() {
 }
 
 #[test]
+fn texts_with_json_are_read_on_request() {
+    // REQ-RQ-02, REQ-ENC-05
+    /// Note things.
+    #[operation(category = "CREATE")]
+    fn note_things(
+        /// The things.
+        things: Vec<String>,
+        /// A text.
+        text: String,
+    ) -> Vec<String> {
+        [things, vec![text]].concat()
+    }
+    let builder = || Adapter::builder("notes").operation(note_things {}).without_config();
+    let strict = builder().build().unwrap();
+    let lenient = builder().json_texts(true).build().unwrap();
+    let things = json!({ "things": "[\"a\", \"b\"]", "text": "[\"c\"]" });
+    let arguments =
+        [json!({ "params": things.to_string() }), json!({ "params": things }), things.clone()];
+    for mut arguments in arguments {
+        arguments["operation"] = json!("note_things");
+        let refused = ask(&strict, arguments.clone());
+        assert_eq!(code(&refused), Some("VALIDATION_INVALID_TYPE"), "{arguments}");
+        // A parameter of text keeps its text.
+        let reply = ask(&lenient, arguments.clone());
+        assert_eq!(data(reply)["items"], json!(["a", "b", "[\"c\"]"]), "{arguments}");
+    }
+    let items = json!([{ "operation": "note_things", "params": things.to_string() }]).to_string();
+    let reply = ask(&lenient, json!({ "operations": items }));
+    assert_eq!(
+        reply["results"][0]["result"]["data"]["items"],
+        json!(["a", "b", "[\"c\"]"]),
+        "{reply}"
+    );
+    // The rules of JSON and the limits hold inside of texts, too.
+    let deep = format!("{}{}", "[".repeat(40), "]".repeat(40));
+    for things in ["[\"a\"", "{\"a\": 1, \"a\": 2}", &deep, "7"] {
+        let params = json!({ "things": things, "text": "" });
+        let reply = call(&lenient, "note_things", params);
+        assert_eq!(code(&reply), Some("VALIDATION_INVALID_TYPE"), "{things}");
+        assert_eq!(reply["error"]["details"]["actual_type"], "string", "{things}");
+    }
+    // A fault inside of the list is reported at its own place.
+    let reply = call(&lenient, "note_things", json!({ "things": "[\"a\", 7]", "text": "" }));
+    assert_eq!(reply["error"]["details"]["param_name"], "things[1]", "{reply}");
+}
+
+#[test]
 fn an_alias_may_have_no_capital_letter() {
     // REQ-RQ-05
     /// Get the first line of an address.

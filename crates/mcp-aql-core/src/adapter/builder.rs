@@ -134,6 +134,16 @@ impl AdapterBuilder {
         self
     }
 
+    /// Returns the state of a part of the framework, which is added if it is missing.
+    #[doc(hidden)]
+    pub fn state_of_part<T: SharedState + Default>(&mut self) -> T {
+        self.states.get::<T>().unwrap_or_else(|| {
+            let state = T::default();
+            self.states.insert(state.clone());
+            state
+        })
+    }
+
     /// Adds shared state, which operations take as `State<T>`. There can be one state of each type.
     pub fn state<T: SharedState>(mut self, state: T) -> Self {
         if !self.states.insert(state) {
@@ -196,6 +206,13 @@ impl AdapterBuilder {
     /// Sets whether `taskId` is accepted for `task_id`. Default: off (REQ-RQ-05).
     pub fn camel_case_aliases(mut self, on: bool) -> Self {
         self.settings.camel_case_aliases = on;
+        self
+    }
+
+    /// Sets whether `params`, and objects and lists in parameters, may be sent as text that contains their JSON. Default: off.
+    /// Some clients send them so, and their models cannot correct it. A text for a parameter that accepts it stays a text.
+    pub fn json_texts(mut self, on: bool) -> Self {
+        self.settings.json_texts = on;
         self
     }
 

@@ -37,6 +37,7 @@ pub struct Settings {
     /// Whether unknown parameters are errors.
     pub strict: bool,
     pub(crate) camel_case_aliases: bool,
+    pub(crate) json_texts: bool,
     /// Whether replies also contain structured content.
     pub structured_content: bool,
     /// The approximate size of the tool list in tokens. Without it, the mode decides.
@@ -78,6 +79,7 @@ impl Default for Settings {
             batch: true,
             strict: true,
             camel_case_aliases: false,
+            json_texts: false,
             structured_content: false,
             description_budget: None,
             session_id_in_errors: true,

@@ -2,7 +2,9 @@
 
 use super::Pipeline;
 use crate::error::OperationError;
-use crate::request::{Arguments, IndexedArguments, Refused, Request, decode, parse, too_large};
+use crate::request::{
+    Arguments, IndexedArguments, Refused, Request, decode, parse, read_texts, too_large,
+};
 
 impl Pipeline {
     /// Scans the bytes of tool arguments, if these have the usual form.
@@ -25,7 +27,10 @@ impl Pipeline {
     }
 
     /// Reads one operation or the items of a batch.
-    pub(super) fn decode(&self, arguments: Arguments) -> Result<Request, Refused> {
+    pub(super) fn decode(&self, mut arguments: Arguments) -> Result<Request, Refused> {
+        if self.settings.json_texts {
+            read_texts(&mut arguments.members, &self.settings.limits);
+        }
         decode(arguments, self.settings.batch, &self.settings.limits)
     }
 }

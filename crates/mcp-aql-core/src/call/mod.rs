@@ -66,6 +66,7 @@ pub(crate) struct CallSettings {
     pub(crate) batch: bool,
     pub(crate) strict: bool,
     pub(crate) camel_case_aliases: bool,
+    pub(crate) json_texts: bool,
     pub(crate) session_id_in_errors: bool,
     pub(crate) cursor_key: CursorKey,
     pub(crate) access: AccessRules,

@@ -33,6 +33,7 @@ impl Pipeline {
             // Introspection refuses unknown parameters, because its result has no warnings (REQ-INT-28).
             strict: self.settings.strict || introspects,
             camel_case_aliases: self.settings.camel_case_aliases,
+            json_texts: self.settings.json_texts.then_some(&self.settings.limits),
             whole: operation.needs_whole_arguments(),
             caller: scope.principal(),
         };

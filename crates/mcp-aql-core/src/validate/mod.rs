@@ -12,7 +12,7 @@ use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::operation::{CompositeValues, Parameter, RegisteredOperation};
 use crate::principal::Principal;
-use crate::request::{IndexedArguments, read_parameter};
+use crate::request::{IndexedArguments, json_in_text, read_parameter};
 use crate::shape::{FaultKind, Faults, Path, Shapes};
 use crate::warning::Warning;
 use errors::{
@@ -56,6 +56,8 @@ pub(crate) struct Rules<'a> {
     pub(crate) strict: bool,
     /// Whether `taskId` is accepted for `task_id` (REQ-RQ-05).
     pub(crate) camel_case_aliases: bool,
+    /// The limits of objects and lists that are sent as text, if they are accepted.
+    pub(crate) json_texts: Option<&'a Limits>,
     /// Whether a later stage reads the arguments, including those of composite arguments.
     pub(crate) whole: bool,
     /// The authenticated caller, to whom cursors belong.
@@ -80,6 +82,9 @@ pub(crate) fn validate(
         resolve_aliases(operation, &mut params);
     }
     let (mut arguments, unknown) = sort(operation, params);
+    if let Some(limits) = rules.json_texts {
+        read_json_texts(operation, &mut arguments, known.shapes, limits);
+    }
     let checked = check(operation, &mut arguments, known.shapes);
     if checked.missing.is_empty() && checked.faults.is_empty() && unknown.is_empty() {
         return finish(operation, arguments, &[], checked.warnings, (rules.caller, rules.whole));
@@ -236,6 +241,30 @@ fn sort(
 fn absent_arguments(operation: &RegisteredOperation) -> Vec<Argument> {
     let absent = |parameter: &Parameter| Argument { name: parameter.spec.name, value: None };
     operation.parameters.iter().map(absent).collect()
+}
+
+/// Replaces texts by the objects and lists that they contain, where the parameter has that type and not the one of a text.
+fn read_json_texts(
+    operation: &RegisteredOperation,
+    arguments: &mut [Argument],
+    shapes: &Shapes,
+    limits: &Limits,
+) {
+    for (parameter, argument) in operation.parameters.iter().zip(arguments) {
+        let root = Path::Root(parameter.spec.name);
+        let name = root.to_string();
+        let has_type = |value: &Value| {
+            let mut faults = Faults::default();
+            parameter.shape.check(value, root, shapes, &mut faults);
+            !faults.into_vec().iter().any(|fault| fault.path == name && is_type_fault(fault))
+        };
+        let Some(sent) = argument.value.as_ref().filter(|sent| sent.is_string()) else { continue };
+        let read = json_in_text(sent, limits);
+        let read = read.filter(|read| !has_type(sent) && has_type(read));
+        if read.is_some() {
+            argument.value = read;
+        }
+    }
 }
 
 /// Replaces `taskId` by `task_id` if there is no parameter `taskId`. A value under the parameter's own name

@@ -15,7 +15,13 @@ pub(super) fn examples(
     shapes: &Shapes,
     problems: &mut Vec<String>,
 ) -> (Vec<(String, String)>, Option<String>) {
-    let rules = Rules { strict: true, camel_case_aliases: false, whole: false, caller: None };
+    let rules = Rules {
+        strict: true,
+        camel_case_aliases: false,
+        json_texts: None,
+        whole: false,
+        caller: None,
+    };
     let check = |params: &str| match serde_json::from_str(params) {
         Ok(params) => {
             match validate(operation, params, &Known { shapes, search_operation: &|_| None }, rules)

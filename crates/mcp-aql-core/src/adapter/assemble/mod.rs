@@ -137,6 +137,7 @@ fn pipeline(
             batch: settings.batch,
             strict: settings.strict,
             camel_case_aliases: settings.camel_case_aliases,
+            json_texts: settings.json_texts,
             session_id_in_errors: settings.session_id_in_errors,
             cursor_key: settings.cursor_key.clone(),
             access,

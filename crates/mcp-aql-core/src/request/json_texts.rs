@@ -1,0 +1,31 @@
+//! Objects and lists that a client sends as text.
+
+use mcp_aql_protocol::Limits;
+use serde_json::{Map, Value};
+
+use super::read_parameter;
+
+/// Returns the object or list that a text contains as JSON, if it keeps to the limits and repeats no member.
+pub(crate) fn json_in_text(value: &Value, limits: &Limits) -> Option<Value> {
+    let text = value.as_str()?.trim();
+    text.starts_with(['{', '[']).then(|| read_parameter("", text, limits)).flatten()
+}
+
+/// Replaces the `params` and `operations` of a request, and the `params` of its items, if they are texts.
+pub(crate) fn read_texts(members: &mut Map<String, Value>, limits: &Limits) {
+    read_member(members, "params", limits);
+    read_member(members, "operations", limits);
+    if let Some(Value::Array(items)) = members.get_mut("operations") {
+        for item in items.iter_mut().filter_map(Value::as_object_mut) {
+            read_member(item, "params", limits);
+        }
+    }
+}
+
+fn read_member(members: &mut Map<String, Value>, name: &str, limits: &Limits) {
+    if let Some(value) = members.get_mut(name)
+        && let Some(read) = json_in_text(value, limits)
+    {
+        *value = read;
+    }
+}
