@@ -65,7 +65,7 @@ STEPS = {
     "clients": [*HTTP, "crates/mcp-aql-conformance/src/wire/*"],
     "conformance": HTTP,
     "console": ["crates/mcp-aql-safety/src/console/*"],
-    "deployment": ["examples/deployment/*", "crates/mcp-aql-server/src/stop/*", "crates/mcp-aql-cli/src/command/http/*"],
+    "deployment": [*HTTP, "examples/deployment/*", "crates/*/src/stop/*", "crates/mcp-aql-cli/src/command/http/*"],
     "metrics": ["crates/mcp-aql-metrics/*", "book/src/dashboards/*"],
     "mutants": [f"tests/conformance/src/{part}/*" for part in ("faults", "garden", "mutants")],
     "fuzz": ["fuzz/*"],

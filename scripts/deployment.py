@@ -5,14 +5,17 @@
 
 PROGRAM is the built example `tasks`. Behind each configuration of nginx and HAProxy it runs two processes: sessions
 must stay with their process, calls and streams must succeed, and new sessions must open after one process has stopped.
+Both processes are then restarted in turn, and no call or, with sessions, no `initialize` may fail.
 Copies of a running process's SQLite files are restored. The unit is verified by systemd-analyze if that is installed,
 and its command runs as systemd would run it. The last stage of the container image is laid out in an empty folder, and
 its command runs there with the user of the image, which needs root. Requires openssl, nginx and haproxy; as root on
 Debian-based systems, installs the proxies if they are missing. Exits with 1 if a check failed.
 """
 
+import collections
 import contextlib
 import hashlib
+import http.client
 import json
 import os
 import re
@@ -24,6 +27,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -90,6 +94,17 @@ def configuration(folder, port=8787, audit_log=None):
     return file
 
 
+def end(process):
+    """Ends a process that may still run. nginx must stop its workers, so it is not killed at once."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
 @contextlib.contextmanager
 def running(command, port=None, stop=signal.SIGTERM, code=0, **options):
     """A process that is stopped at the end, and must then exit with this code."""
@@ -103,14 +118,8 @@ def running(command, port=None, stop=signal.SIGTERM, code=0, **options):
             process.send_signal(stop)
             expect(process.wait(LIMIT) == code, command[0], "ended with", process.returncode)
     finally:
-        # After a failure. nginx must stop its workers, so it is not killed at once.
-        if process.poll() is None:
-            process.terminate()
-            try:
-                process.wait(LIMIT)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        # After a failure.
+        end(process)
 
 
 def adapter(program, folder, name, flags=()):
@@ -177,12 +186,7 @@ def check_proxy(program, name):
     flags = ["--stateless"] if is_stateless else []
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         folder = Path(folder)
-        key, certificate = folder / "tasks.key", folder / "tasks.pem"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={HOST}",
-                        "-keyout", key, "-out", certificate], check=True, stderr=subprocess.DEVNULL)
-        if name.startswith("haproxy"):
-            # HAProxy reads both from one file.
-            certificate.write_text(certificate.read_text() + key.read_text())
+        certify(folder, name)
         (first, one), (second, two) = (adapter(program, folder, each, flags) for each in ("first", "second"))
         quiet = {"stderr": subprocess.DEVNULL}
         stopping = stack.enter_context(running(first, one, **quiet))
@@ -212,6 +216,70 @@ def check_proxy(program, name):
             status = client.call("mcp_aql_read", "list_tasks", {})[0]
             expect(status in (200, 404), "a session of the stopped process:", status)
     return f"{name}: {counts[0]} and {counts[1]} calls, and one process took over"
+
+
+def check_restarts(program, name):
+    """Restarts two processes behind a proxy in turn, while clients call or open sessions. No request fails."""
+    is_stateless = "stateless" in name
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        folder = Path(folder)
+        certify(folder, name)
+        flags = ["--stateless"] if is_stateless else []
+        processes = [adapter(program, folder, each, flags) for each in ("first", "second")]
+        quiet = {"stderr": subprocess.DEVNULL}
+        command, port = proxy(folder, name, [own for _, own in processes])
+        stop = signal.SIGQUIT if command[0] == "nginx" else signal.SIGUSR1
+        stack.enter_context(running(command, port, stop))
+        started = []
+        stack.callback(lambda: [end(each) for each in started])
+        for command, _ in processes:
+            started.append(subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, **quiet))
+        until(lambda: all(listens(own) for _, own in processes), "the processes listen")
+        until(lambda: Client(port, TOKENS[0]).request("GET").status < 500, "the proxy finds a process")
+        counts, done = collections.Counter(), threading.Event()
+        initialize = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+
+        def load(token):
+            while not done.is_set():
+                client = Client(port, token)
+                try:
+                    if is_stateless:
+                        status = client.call("mcp_aql_read", "list_tasks", {}, **client.stateless("mcp_aql_read"))[0]
+                    else:
+                        # A session belongs to one process and ends with it, so further requests in it may fail.
+                        status = client.post("initialize", initialize)[0]
+                except (OSError, http.client.HTTPException) as error:
+                    status = type(error).__name__
+                counts[status] += 1
+
+        with ThreadPoolExecutor(8) as pool:
+            loads = [pool.submit(load, token) for token in TOKENS[:8]]
+            try:
+                time.sleep(1)
+                for number, (command, own) in enumerate(processes):
+                    started[number].terminate()
+                    expect(started[number].wait(LIMIT) == 0, "the process ended with", started[number].returncode)
+                    started[number] = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, **quiet)
+                    until(lambda: listens(own), "the process listens again")
+                    time.sleep(2.5)
+            finally:
+                # The pool waits for the loads, also after a failure.
+                done.set()
+            for each in loads:
+                each.result()
+        expect(set(counts) == {200} and counts[200] > 100, name, "answers during the restarts:", dict(counts))
+    kind = "calls" if is_stateless else "new sessions"
+    return f"{name}: {counts[200]} {kind} while both processes restarted, and none failed"
+
+
+def certify(folder, name):
+    """Makes the key and the certificate of a proxy."""
+    key, certificate = folder / "tasks.key", folder / "tasks.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={HOST}",
+                    "-keyout", key, "-out", certificate], check=True, stderr=subprocess.DEVNULL)
+    if name.startswith("haproxy"):
+        # HAProxy reads both from one file.
+        certificate.write_text(certificate.read_text() + key.read_text())
 
 
 def check_backup(program):
@@ -344,8 +412,12 @@ def main():
     install_proxies()
     names = ["nginx-sessions.conf", "nginx-stateless.conf", "haproxy-sessions.cfg", "haproxy-stateless.cfg"]
     checks = [(check_proxy, name) for name in names] + [(check_backup,), (check_unit,), (check_image,)]
+    restarts = [(check_restarts, name) for name in names]
     with ThreadPoolExecutor(len(checks)) as pool:
         outcomes = [(pool.submit(check, program, *arguments), check.__name__, *arguments) for check, *arguments in checks]
+    # One after another: their clients need the processors.
+    with ThreadPoolExecutor(1) as pool:
+        outcomes += [(pool.submit(check, program, name), check.__name__, name) for check, name in restarts]
     failed = 0
     for outcome, *check in outcomes:
         if fault := outcome.exception():

@@ -41,6 +41,8 @@ pub struct HttpTable {
     pub max_kept_replies_mib: Option<usize>,
     /// The maximum size of the kept replies of one session.
     pub max_kept_replies_per_session_mib: Option<usize>,
+    /// The time between the signal to stop and the refusal of calls.
+    pub stop_delay_seconds: Option<u64>,
 }
 
 impl HttpTable {
@@ -54,6 +56,9 @@ impl HttpTable {
     pub const SESSION_SECONDS: RangeInclusive<i64> = 1..=2_592_000;
     /// The valid seconds in which clients must make progress.
     pub const CLIENT_SECONDS: RangeInclusive<i64> = 1..=86_400;
+
+    /// The valid seconds between the signal to stop and the refusal of calls.
+    pub const STOP_SECONDS: RangeInclusive<i64> = 0..=600;
 
     /// Reports numbers outside of their ranges.
     pub(super) fn check(&self, problems: &mut Vec<String>) {
@@ -72,6 +77,7 @@ impl HttpTable {
             ("reply_retention_seconds", self.reply_retention_seconds, Self::REPLY_SECONDS),
             ("session_timeout_seconds", self.session_timeout_seconds, Self::SESSION_SECONDS),
             ("client_timeout_seconds", self.client_timeout_seconds, Self::CLIENT_SECONDS),
+            ("stop_delay_seconds", self.stop_delay_seconds, Self::STOP_SECONDS),
         ] {
             let is_valid =
                 |value: u64| i64::try_from(value).is_ok_and(|value| range.contains(&value));

@@ -18,6 +18,8 @@ use super::{Authenticator, StaticTokens};
 struct AuthTable {
     /// The URL of the endpoint as clients write it.
     resource: Option<String>,
+    /// Whether a call without the scope of its operation is answered with 403 and a challenge.
+    scope_challenges: Option<bool>,
     #[serde(default)]
     tokens: Vec<TokenTable>,
     #[cfg(feature = "jwt")]
@@ -52,6 +54,7 @@ pub(crate) struct Configured {
     /// The authenticator, unless the program has one.
     pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
     pub(crate) resource: Option<String>,
+    pub(crate) scope_challenges: Option<bool>,
 }
 
 /// Reads the table `auth` of the configuration file, if there is one. A program with an authenticator only takes the URL
@@ -74,8 +77,9 @@ fn read(adapter: &Adapter, has_authenticator: bool) -> Result<Option<Configured>
     if table.resource.as_deref().is_some_and(|url| !is_url(url)) {
         return Err(fault("`resource` is not a URL with http:// or https://".to_owned()));
     }
+    let (resource, scope_challenges) = (table.resource, table.scope_challenges);
     if has_authenticator {
-        return Ok(Some(Configured { authenticator: None, resource: table.resource }));
+        return Ok(Some(Configured { authenticator: None, resource, scope_challenges }));
     }
     let authenticator: Arc<dyn Authenticator> = match (table.jwt, table.tokens) {
         (Some(jwt), tokens) if tokens.is_empty() => jwt_authenticator(jwt, folder)?,
@@ -90,7 +94,7 @@ fn read(adapter: &Adapter, has_authenticator: bool) -> Result<Option<Configured>
             ));
         }
     };
-    Ok(Some(Configured { authenticator: Some(authenticator), resource: table.resource }))
+    Ok(Some(Configured { authenticator: Some(authenticator), resource, scope_challenges }))
 }
 
 fn static_tokens(tables: Vec<TokenTable>) -> Result<StaticTokens> {

@@ -36,6 +36,8 @@ pub(super) struct Resource {
     pub(super) scopes: Arc<[String]>,
     /// The hosts by which the adapter may be called.
     pub(super) hosts: Arc<[String]>,
+    /// Whether a call without the scope of its operation is answered with a challenge.
+    pub(super) scope_challenges: bool,
 }
 
 /// A challenge for a client without sufficient authentication. Requests carry it as an extension.
@@ -160,7 +162,9 @@ impl Resource {
             Ok(principal) => {
                 request.headers_mut().remove(AUTHORIZATION);
                 request.extensions_mut().insert::<Principal>(principal);
-                request.extensions_mut().insert(challenge);
+                if self.scope_challenges {
+                    request.extensions_mut().insert(challenge);
+                }
                 Ok(())
             }
             Err(error) => Err(match error.reason() {

@@ -31,13 +31,16 @@ impl HttpOptions {
     /// # Errors
     /// [`Error::Build`](mcp_aql_core::Error::Build) if the table `auth` of the file is invalid.
     pub fn configured(mut self, adapter: &Adapter) -> Result<Self> {
-        if !std::mem::replace(&mut self.is_configured, true) {
+        let is_first = !std::mem::replace(&mut self.is_configured, true);
+        if is_first {
             self.apply(&adapter.settings().http);
         }
         let configured = configured(adapter, self.authenticator.is_some())?;
-        if let Some(Configured { authenticator, resource }) = configured {
+        if let Some(Configured { authenticator, resource, scope_challenges }) = configured {
             self.authenticator = self.authenticator.or(authenticator.map(Shared));
             self.resource = self.resource.or(resource);
+            let from_file = scope_challenges.filter(|_| is_first);
+            self.scope_challenges = from_file.unwrap_or(self.scope_challenges);
         }
         Ok(self)
     }
@@ -58,6 +61,7 @@ impl HttpOptions {
         set(&mut self.session_timeout, table.session_timeout_seconds.map(Duration::from_secs));
         set(&mut self.client_timeout, table.client_timeout_seconds.map(Duration::from_secs));
         set(&mut self.max_connections, table.max_connections);
+        set(&mut self.stop_delay, table.stop_delay_seconds.map(Duration::from_secs));
         let bytes = |mib: Option<usize>| mib.map(|mib| mib.saturating_mul(1 << 20));
         set(&mut self.max_inflight_bytes, bytes(table.max_inflight_mib));
         let replies = &mut self.replies;

@@ -14,6 +14,7 @@ use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::sync::lock;
 use serde_json::json;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::server::ServerState;
 
@@ -29,6 +30,8 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 /// Determines whether the server can serve calls.
 struct Readiness {
     server: Arc<ServerState>,
+    /// Cancelled when the server will stop.
+    leaving: CancellationToken,
     check: Mutex<Option<StoreCheck>>,
 }
 
@@ -40,8 +43,8 @@ struct StoreCheck {
 
 /// Builds the routes of the probes. They need no authentication and accept every host, because a probe may address the
 /// process by its IP address. They reveal nothing but the state.
-pub(super) fn routes(server: Arc<ServerState>) -> Router {
-    let readiness = Arc::new(Readiness { server, check: Mutex::default() });
+pub(super) fn routes(server: Arc<ServerState>, leaving: CancellationToken) -> Router {
+    let readiness = Arc::new(Readiness { server, leaving, check: Mutex::default() });
     let live = |headers: HeaderMap| async move { respond(&headers, &[]) };
     let ready = |headers: HeaderMap| async move { respond(&headers, &readiness.problems().await) };
     Router::new().route(LIVE_PATH, get(live)).route(READY_PATH, get(ready))
@@ -50,7 +53,7 @@ pub(super) fn routes(server: Arc<ServerState>) -> Router {
 impl Readiness {
     /// Returns the reasons why the server cannot serve calls.
     async fn problems(&self) -> Vec<&'static str> {
-        if self.server.drain().is_draining() {
+        if self.leaving.is_cancelled() {
             return vec!["the server is shutting down"];
         }
         match tokio::time::timeout(CHECK_TIMEOUT, self.check_store()).await {

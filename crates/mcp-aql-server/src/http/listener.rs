@@ -36,15 +36,26 @@ const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 /// part of the byte budget of the bodies.
 const MAX_BUFFER_BYTES: usize = 64 << 10;
 
-/// Serves connections until `stop` completes, and then until they are closed or the grace period
-/// ends.
-///
-/// At most `max` connections are open. Beyond them the one that has been idle for longest is
-/// closed. If none is idle, a new client waits for at most `client_timeout`.
+/// Serves connections until `stop` is cancelled, and then until they are closed or the grace period ends.
 pub async fn serve(
     listener: TcpListener,
     router: axum::Router,
+    bounds: (usize, Duration),
+    stop: CancellationToken,
+) {
+    serve_until(listener, router, bounds, stop.clone(), stop).await;
+}
+
+/// Accepts connections until `refuse` is cancelled, and serves them until `stop` is, and then until they are closed or the
+/// grace period ends.
+///
+/// At most `max` connections are open. Beyond them the one that has been idle for longest is
+/// closed. If none is idle, a new client waits for at most `client_timeout`.
+pub(super) async fn serve_until(
+    listener: TcpListener,
+    router: axum::Router,
     (max, client_timeout): (usize, Duration),
+    refuse: CancellationToken,
     stop: CancellationToken,
 ) {
     let max = max_connections(max);
@@ -57,6 +68,9 @@ pub async fn serve(
             room.is_ok().then_some(accepted)
         };
         tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            // Before those that are refused: the client of a connection in the queue may already have sent a request.
             accepted = next => {
                 let Some((stream, client)) = accepted else {
                     tracing::warn!(max, "closed a new connection: no open connection is idle");
@@ -73,11 +87,12 @@ pub async fn serve(
                 let serving = connection(stream, router, client_timeout, slot, stop.clone());
                 connections.spawn(serving);
             }
-            () = stop.cancelled() => break,
+            () = refuse.cancelled() => break,
         }
         while connections.try_join_next().is_some() {}
     }
     drop(listener);
+    stop.cancelled().await;
     let closed = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(SHUTDOWN_GRACE_PERIOD, closed).await.is_err() {
         tracing::warn!("dropped connections that did not close in time");

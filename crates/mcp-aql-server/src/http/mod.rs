@@ -7,6 +7,7 @@ mod client_user;
 mod configuration;
 mod connections;
 mod current_request;
+mod departure;
 #[cfg(unix)]
 mod descriptor_limit;
 #[cfg(not(unix))]
@@ -48,6 +49,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::authentication::{Authenticated, Resource};
 use self::body::{BodyBudget, BodyGuard};
+use self::departure::Departure;
 use self::direct::DirectCalls;
 pub use self::listener::serve as serve_connections;
 use self::options::ENDPOINT_PATH;
@@ -134,7 +136,7 @@ pub trait ServeHttp {
     /// Serves MCP clients over streamable HTTP at `/mcp` until the process receives a signal
     /// (Ctrl-C, or SIGTERM).
     ///
-    /// Then new calls are refused, and running calls and executions have
+    /// After the [delay](HttpOptions::stop_delay), new calls are refused, and running calls and executions have
     /// [`drain_timeout`](mcp_aql_core::AdapterBuilder::drain_timeout) to finish. A second signal ends the wait. What is
     /// cut off is logged. Afterwards all sessions end: executions that these clients began, and all
     /// others without a session, are cancelled, confirmation tokens are revoked and agents are
@@ -271,13 +273,16 @@ async fn serve(
     let _end = shutdown.clone().drop_guard();
     let sessions = Arc::new(Sessions::new(&options, Arc::clone(&service)));
     let (router, shared) = served(Arc::clone(&service), &options, Arc::clone(&sessions));
-    let router = router.merge(health::routes(Arc::clone(&shared)));
+    let departure = Departure::default();
+    let probes = health::routes(Arc::clone(&shared), departure.announced.clone());
+    let router = departure.layer(router.merge(probes));
     service.begin();
     serving();
     tracing::info!(url = %format_args!("http://{address}{ENDPOINT_PATH}"), "listening");
     let (stopping, at_once) = (shutdown.clone(), at_once.shared());
     let bounds = (options.max_connections, options.client_timeout);
-    let connections = listener::serve(listener, router, bounds, shutdown);
+    let refusing = departure.refusing.clone();
+    let connections = listener::serve_until(listener, router, bounds, refusing, shutdown);
     let interrupted = async {
         stopping.cancelled().await;
         at_once.clone().await;
@@ -292,6 +297,7 @@ async fn serve(
     };
     let stopped = async {
         begins.await;
+        departure.begin(options.stop_delay, at_once.clone()).await;
         // Requests are accepted meanwhile, and new calls are refused.
         shared.stop(at_once.clone()).await;
         // Also ends the sessions and their streams, which would keep their connections open.
@@ -323,6 +329,7 @@ fn served(
         name: service.description().name.into(),
         scopes: service.scopes().into(),
         hosts: options.allowed_hosts().into(),
+        scope_challenges: options.scope_challenges,
     });
     let config = options.config(&*service);
     let tools = service.tools();

@@ -44,9 +44,11 @@ pub struct HttpOptions {
     pub(super) max_connections: usize,
     pub(super) max_inflight_bytes: usize,
     pub(super) replies: ReplyLimits,
+    pub(super) stop_delay: Duration,
     pub(super) shutdown: CancellationToken,
     pub(super) authenticator: Option<Shared>,
     pub(super) resource: Option<String>,
+    pub(super) scope_challenges: bool,
     pub(super) insecure_anonymous: bool,
     /// Whether the tables of the configuration file were applied.
     pub(super) is_configured: bool,
@@ -106,12 +108,23 @@ impl HttpOptions {
                 bytes: Self::DEFAULT_MAX_KEPT_REPLY_MIB << 20,
                 session_bytes: Self::DEFAULT_MAX_KEPT_REPLY_MIB_PER_SESSION << 20,
             },
+            stop_delay: Duration::ZERO,
             shutdown: CancellationToken::new(),
             authenticator: None,
             resource: None,
+            scope_challenges: true,
             insecure_anonymous: false,
             is_configured: false,
         }
+    }
+
+    /// Sets how long calls are still served after the signal to stop. Meanwhile `/readyz` is answered with 503, so that a
+    /// load balancer sends its requests to other processes before this one refuses them. Afterwards no connection is
+    /// accepted, and calls on open ones are refused. The default is no time: connections are accepted until the end.
+    #[must_use]
+    pub const fn stop_delay(mut self, delay: Duration) -> Self {
+        self.stop_delay = delay;
+        self
     }
 
     /// Accepts this `Host` in addition to loopback: `tasks.example.org`, or with a port
@@ -156,6 +169,15 @@ impl HttpOptions {
     #[must_use]
     pub fn resource(mut self, url: impl Into<String>) -> Self {
         self.resource = Some(url.into());
+        self
+    }
+
+    /// Answers a call without the scope of its operation with 403 and a challenge, so that the client can ask its user for
+    /// the scope. Default: on. Many clients show that as a failed connection; without it, such a call is answered with 200
+    /// and `PERMISSION_DENIED`, whose details name the scope, so that the model can tell its user.
+    #[must_use]
+    pub const fn scope_challenges(mut self, on: bool) -> Self {
+        self.scope_challenges = on;
         self
     }
 

@@ -236,6 +236,23 @@ async fn a_missing_scope_is_forbidden_and_named() {
 }
 
 #[tokio::test]
+async fn a_missing_scope_is_a_reply_without_challenges() {
+    let options = HttpOptions::new().authenticator(tokens()).scope_challenges(false);
+    let server = start(builder(), options).await;
+    let id = server.session_of("Bearer reader").await;
+    let headers = [("Authorization", "Bearer reader"), ("Mcp-Session-Id", &*id)];
+    let body = call("mcp_aql_delete", "delete_all", json!({})).to_string();
+    let (status, answer) = server.post(&headers, body).await;
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(header(&answer, "www-authenticate"), None);
+    let error = &reply(&answer)["error"];
+    assert_eq!(error["code"], "PERMISSION_DENIED");
+    assert_eq!(error["details"]["required_scope"], "things:delete");
+    // A request without a token is still refused.
+    assert_eq!(server.post(&[], "{}").await.0, 401);
+}
+
+#[tokio::test]
 async fn sessions_belong_to_the_principal_that_opened_them() {
     let server = authenticated().await;
     let id = server.session_of("Bearer ada-1").await;

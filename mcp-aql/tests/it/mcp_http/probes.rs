@@ -11,6 +11,7 @@ use mcp_aql::{Adapter, BoxFuture, HttpOptions};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use super::authentication::{reply, stateless};
 use super::{Server, start};
 
 /// How a store behaves.
@@ -131,6 +132,28 @@ async fn probes_are_answered_without_host_and_authentication() {
         let origin = [("Origin", "https://evil.example")];
         assert_eq!(server.probe(&format!("GET {path}"), &origin).await.0, 403);
     }
+}
+
+#[tokio::test]
+async fn calls_are_served_for_a_while_after_the_signal_to_stop() {
+    let builder = Adapter::builder("hall").operation(read_clock {});
+    let options = HttpOptions::new().stop_delay(Duration::from_millis(1_500));
+    let mut server = start(builder, options).await;
+    let (headers, call) = stateless("mcp_aql_read", "read_clock", json!({}));
+    let begun = tokio::time::Instant::now();
+    let (unused, _) = tokio::sync::oneshot::channel();
+    std::mem::replace(&mut server.stop, unused).send(()).unwrap();
+    let answer = server.probed(503).await;
+    assert_eq!(body(&answer)["problems"], json!(["the server is shutting down"]));
+    let headers = [&headers[..], &[("Connection", "keep-alive")]].concat();
+    let (status, answer) = server.post(&headers, call).await;
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(reply(&answer)["data"], 12);
+    // A proxy does not keep the connection.
+    assert!(answer.to_lowercase().contains("connection: close"), "{answer}");
+    server.done.await.unwrap().unwrap();
+    assert!(begun.elapsed() >= Duration::from_millis(1_500));
+    assert!(tokio::net::TcpStream::connect(server.address).await.is_err());
 }
 
 #[tokio::test]

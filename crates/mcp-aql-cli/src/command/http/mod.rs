@@ -73,6 +73,14 @@ pub struct HttpArgs {
         value_parser = RangedI64ValueParser::<u64>::new().range(HttpTable::SESSION_SECONDS),
     )]
     pub session_timeout: Option<u64>,
+    /// After the signal to stop, serve calls for this long, while `/readyz` is 503 [default: 0]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        allow_negative_numbers = true,
+        value_parser = RangedI64ValueParser::<u64>::new().range(HttpTable::STOP_SECONDS),
+    )]
+    pub stop_delay: Option<u64>,
     /// Close a client that sends or reads nothing for this long [default: 30]
     #[arg(
         long,
@@ -215,6 +223,7 @@ impl HttpArgs {
         options = set(options, seconds(self.session_timeout), HttpOptions::session_timeout);
         options = set(options, seconds(self.client_timeout), HttpOptions::client_timeout);
         options = set(options, self.max_connections, HttpOptions::max_connections);
+        options = set(options, seconds(self.stop_delay), HttpOptions::stop_delay);
         let bytes = |mib: Option<usize>| mib.map(|mib| mib.saturating_mul(1 << 20));
         options = set(options, bytes(self.max_inflight), HttpOptions::max_inflight_bytes);
         options = set(options, seconds(self.reply_retention), HttpOptions::reply_retention);

@@ -1,0 +1,48 @@
+//! The time between the signal to stop and the refusal of calls.
+
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::header::{CONNECTION, HeaderValue};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use tokio_util::sync::CancellationToken;
+
+/// The steps of a server that will stop, in their order.
+#[derive(Default)]
+pub(super) struct Departure {
+    /// Probes are answered with 503.
+    pub(super) announced: CancellationToken,
+    /// Each reply closes its connection, so that a proxy keeps none.
+    closing: CancellationToken,
+    /// No connection is accepted, so that a proxy sends the next requests to other processes.
+    pub(super) refusing: CancellationToken,
+}
+
+impl Departure {
+    /// Adds the layer that closes connections.
+    pub(super) fn layer(&self, router: axum::Router) -> axum::Router {
+        router.layer(from_fn_with_state(self.closing.clone(), close))
+    }
+
+    /// Announces the stop, and serves calls for a while.
+    pub(super) async fn begin(&self, delay: Duration, at_once: impl Future<Output = ()>) {
+        self.announced.cancel();
+        if delay.is_zero() {
+            return;
+        }
+        self.closing.cancel();
+        tracing::info!(?delay, "stopping: probes are answered with 503, and calls are served");
+        // A second signal ends the delay.
+        let _ = tokio::time::timeout(delay, at_once).await;
+        self.refusing.cancel();
+    }
+}
+
+async fn close(State(closing): State<CancellationToken>, request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    if closing.is_cancelled() {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
