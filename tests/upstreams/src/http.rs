@@ -130,7 +130,7 @@ fn serve<S: Read + Write>(stream: S, script: &HttpScript, sessions: &Sessions) -
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "upstream", "version": "1"},
             }),
-            "tools/list" => script.script.tools(),
+            "tools/list" => script.script.tools(&message["params"]),
             "tools/call" => {
                 let params = &message["params"];
                 let query = params["arguments"]["query"].as_str().unwrap_or_default();

@@ -18,6 +18,7 @@
 //! | `--adapter` | the tool is the endpoint of an MCP-AQL adapter with one operation, `search_notes` |
 //! | `--changes late\|writes\|renamed:FILE` | as soon as the file exists, the tool appears, is annotated as writing, or is renamed to `find_docs`; the first two changes are announced |
 //! | `--endless BYTES` | the list of tools is endless, with pages of this size |
+//! | `--next CURSOR` | the list of tools has one page, and this cursor of another; `_` for an empty one |
 //! | `--schema BYTES` | the size of the tool's schema |
 //! | `--start ok\|never\|crash\|garbage\|error:TEXT\|slow:MS` | the outcome of `initialize` |
 //! | `--call ok\|hang\|exit\|garbage\|stop-reading\|shape\|slow:MS\|error:TEXT\|tool-error:TEXT\|huge:BYTES\|huge-id-last:BYTES` | the outcome of `tools/call` |
@@ -69,6 +70,7 @@ pub struct Script {
     is_adapter: bool,
     changes: Option<(Change, PathBuf)>,
     endless: Option<usize>,
+    next: Option<String>,
     schema: usize,
     start: String,
     call: String,
@@ -100,6 +102,7 @@ impl Default for Script {
             is_adapter: false,
             changes: None,
             endless: None,
+            next: None,
             schema: 0,
             start: "ok".to_owned(),
             call: "ok".to_owned(),
@@ -175,6 +178,7 @@ impl Script {
                             script.changes = Some(Change::read(value).ok_or_else(fault)?)
                         }
                         "--endless" => script.endless = Some(number()?),
+                        "--next" => script.next = Some(value.replace('_', "")),
                         "--schema" => script.schema = number()?,
                         "--delay" => script.delay = millis(value),
                         "--noise" => script.noise = number()?,
@@ -241,8 +245,8 @@ impl Script {
         if self.has(Change::Renamed) { "find_docs" } else { &self.tool }
     }
 
-    /// Returns the list of tools.
-    fn tools(&self) -> Value {
+    /// Returns the page of the list of tools after a cursor.
+    fn tools(&self, params: &Value) -> Value {
         let is_late = self.changes.as_ref().is_some_and(|(change, _)| *change == Change::Late);
         if is_late && !self.has(Change::Late) {
             return json!({"tools": []});
@@ -270,11 +274,17 @@ impl Script {
             })
         };
         if let Some(bytes) = self.endless {
-            let name = format!("other_{}", "x".repeat(bytes));
-            return json!({"tools": [tool(self.tool()), tool(&name)], "nextCursor": "more"});
+            let page: u32 = params["cursor"].as_str().map_or(0, |it| it.parse().unwrap_or(0));
+            let name = format!("other_{page}_{}", "x".repeat(bytes));
+            let next = (page + 1).to_string();
+            return json!({"tools": [tool(self.tool()), tool(&name)], "nextCursor": next});
         }
         let names = [self.tool()].into_iter().chain(self.also.as_deref());
-        json!({"tools": names.map(tool).collect::<Vec<_>>()})
+        let mut list = json!({"tools": names.map(tool).collect::<Vec<_>>()});
+        if let Some(next) = &self.next {
+            list["nextCursor"] = json!(next);
+        }
+        list
     }
 
     /// Returns the error of a call of an unknown tool, regardless of the script.
@@ -475,7 +485,7 @@ pub fn serve(script: &Script) {
                     ));
                 }
             },
-            "tools/list" => write(&answer(id, &script.tools())),
+            "tools/list" => write(&answer(id, &script.tools(&message["params"]))),
             "tools/call" => {
                 let is_wrong = goes_wrong(&script, &wrong);
                 let id = id.clone();

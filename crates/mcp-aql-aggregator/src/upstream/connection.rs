@@ -1,5 +1,6 @@
 //! A connection to a server: handshake, discovery of its tools, and shutdown.
 
+use std::collections::HashSet;
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
@@ -247,18 +248,23 @@ pub(super) fn own_failure(error: &(dyn Error + Send + Sync + 'static)) -> Option
     error.downcast_ref().copied()
 }
 
-/// Returns the server's tools, up to the maximum numbers of pages and tools.
+/// Returns the server's tools, each once, up to the maximum numbers of pages and tools. A server may send an empty cursor
+/// after the last page, or the same page without end.
 async fn list_tools(peer: &Peer<RoleClient>) -> Result<Vec<Tool>, ServiceError> {
     let mut tools: Vec<Tool> = Vec::new();
-    let mut cursor = None;
+    let mut names = HashSet::new();
+    let mut cursor: Option<String> = None;
     for _ in 0..MAX_PAGES {
-        let page = PaginatedRequestParams::default().with_cursor(cursor);
+        let page = PaginatedRequestParams::default().with_cursor(cursor.clone());
         let page = peer.list_tools(Some(page)).await?;
-        tools.extend(page.tools);
-        cursor = page.next_cursor;
-        if cursor.is_none() || tools.len() >= MAX_TOOLS {
+        let (known, is_empty) = (tools.len(), page.tools.is_empty());
+        tools.extend(page.tools.into_iter().filter(|tool| names.insert(tool.name.clone())));
+        let next = page.next_cursor.filter(|next| !next.is_empty());
+        let is_repeated = next == cursor || (tools.len() == known && !is_empty);
+        if next.is_none() || is_repeated || tools.len() >= MAX_TOOLS {
             break;
         }
+        cursor = next;
     }
     tools.truncate(MAX_TOOLS);
     Ok(tools)

@@ -535,6 +535,20 @@ async fn lists_of_tools_are_limited() {
 }
 
 #[tokio::test]
+async fn a_tool_is_called_once_although_its_page_is_repeated() {
+    for next in ["_", "same"] {
+        let files = Files::new();
+        let upstream = started(&format!("--next {next} --log {}", files.of("log")), |_| {});
+        is_ready(&upstream).await;
+        assert_eq!(upstream.state().plan.unwrap().describe().len(), 1, "{next}");
+        assert!(ask(&upstream).await.is_ok());
+        let log = std::fs::read_to_string(files.path("log")).unwrap();
+        assert_eq!(log.matches("tools/call").count(), 1, "{next}: {log}");
+        upstream.close().await;
+    }
+}
+
+#[tokio::test]
 async fn later_lists_of_tools_may_be_as_long_as_the_first() {
     let files = Files::new();
     let script = format!("--schema 600000 --changes writes:{}", files.of("changed"));
