@@ -160,6 +160,8 @@ pub(crate) struct CaseResults {
     pub(crate) findings: Vec<Finding>,
     /// The number of failed cases, including those beyond `MAX_FINDINGS` causes.
     pub(crate) found: usize,
+    /// The number of those, of a check of level 1, that only the calls of checks of level 2 have shown.
+    pub(crate) found_later: usize,
     pub(crate) skipped: BTreeMap<Skip, usize>,
     /// The total length of the reasons, in bytes.
     reasons: usize,

@@ -18,6 +18,11 @@ use crate::results::{ModeResults, RunResults};
 use crate::secrets::Secrets;
 
 impl CheckReport {
+    /// The level that a failure of the check denies.
+    const fn own_level(&self) -> u8 {
+        if matches!(self.verdict, Verdict::Fail) && self.fails_later { 2 } else { self.level }
+    }
+
     /// Judges the results of a check in all modes.
     fn of(check: &Check, whole: &RunResults) -> Self {
         let modes = whole
@@ -36,10 +41,12 @@ impl CheckReport {
         // Whether another run could test skipped cases.
         let mut is_open = false;
         let mut is_limited = true;
+        let mut found_later = 0;
         for (adapter, collected) in surfaces {
             let mode = adapter.map(|adapter| adapter.mode.to_string());
             report.passed += collected.passed;
             report.found += collected.found;
+            found_later += collected.found_later;
             let findings = collected.findings.iter().cloned();
             let modes: Vec<_> = mode.into_iter().collect();
             report
@@ -65,6 +72,7 @@ impl CheckReport {
             }
         }
         report.findings = finding::merge(std::mem::take(&mut report.findings));
+        report.fails_later = report.found > 0 && report.found == found_later;
         let is_blocked = !is_open && !report.blocked_by.is_empty();
         report.verdict = match (report.found, report.passed, !is_open) {
             (1.., ..) => match check.keyword {
@@ -106,6 +114,7 @@ impl CheckReport {
             requirements: check.requirements.iter().map(|id| (*id).to_owned()).collect(),
             keyword: check.keyword.as_str().to_owned(),
             level: check.level,
+            fails_later: false,
             verdict: Verdict::Skip,
             passed: 0,
             found: 0,
@@ -301,7 +310,7 @@ impl Report {
                 check.id == id
                     && check.verdict == Verdict::Fail
                     && check.keyword == "MUST"
-                    && check.level == level
+                    && check.own_level() == level
             })
         };
         let mut blocked: BTreeMap<&str, usize> = BTreeMap::new();
@@ -336,7 +345,7 @@ impl Report {
                 // Level 2 requires level 1 and all cases.
                 let is_partial = level == 2 && check.partial;
                 let is_below = check.level < level && is_partial;
-                if (check.level != level && !is_below) || check.keyword != "MUST" {
+                if (check.own_level() != level && !is_below) || check.keyword != "MUST" {
                     continue;
                 }
                 match check.verdict {

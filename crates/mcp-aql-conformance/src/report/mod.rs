@@ -207,6 +207,9 @@ pub struct CheckReport {
     pub keyword: String,
     /// The conformance level of the check.
     pub level: u8,
+    /// Whether only the calls of checks of level 2 have shown a failure of this check of level 1, so that it denies level 2.
+    #[serde(skip)]
+    pub(crate) fails_later: bool,
     /// The verdict.
     pub verdict: Verdict,
     /// The number of passed cases.

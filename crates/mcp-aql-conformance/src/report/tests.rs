@@ -51,6 +51,7 @@ fn check(id: &str, verdict: Verdict, text: &str) -> CheckReport {
         requirements: vec!["REQ-RSP-01".to_owned(), "REQ-RSP-04".to_owned()],
         keyword: if verdict == Verdict::Warn { "SHOULD" } else { "MUST" }.to_owned(),
         level: 1,
+        fails_later: false,
         verdict,
         passed: 3,
         found: if has_findings { 12 } else { 0 },

@@ -1,6 +1,6 @@
 //! The checks of one mode in their phases.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use futures_util::{StreamExt as _, stream};
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::interruption::{CasesByCheck, copy_cases};
 use super::{Progress, Runner};
 use crate::adapter::gaps;
-use crate::cases::{Cases, INTERRUPTED, Skip};
+use crate::cases::{CaseResults, Cases, INTERRUPTED, Skip};
 use crate::category::Mode;
 use crate::checks::{self, Body, Check};
 use crate::learn::LearnError;
@@ -27,6 +27,8 @@ struct ModeChecks<'r> {
     wanted: Vec<&'static Check>,
     cases: CasesByCheck,
     done: Mutex<BTreeSet<&'static str>>,
+    /// The findings of checks of level 1 in the calls of checks of a higher level.
+    found_later: Mutex<BTreeMap<&'static str, usize>>,
 }
 
 impl Runner {
@@ -49,19 +51,28 @@ impl Runner {
                 None => run.prepare().await,
                 Some(_) => run.ask_again().await,
             }
-            for number in [0, 1, 2, 3] {
-                checks.phase(&run, number).await;
+            for level in 1..=self.settings.level {
+                for number in [0, 1, 2, 3] {
+                    checks.phase(&run, number, level).await;
+                }
+                if level == 1 {
+                    *lock(&checks.found_later) = checks.found_in_calls(&run);
+                }
             }
         };
         let so_far =
             self.until_interrupted(&run, before_removal, || copy_cases(&checks.cases)).await;
+        checks.end_levels(&run);
         let left_behind = self.clear_up(&run).await;
         if !self.interruption.is_set() {
-            checks.phase(&run, 4).await;
+            for level in 1..=self.settings.level {
+                checks.phase(&run, 4, level).await;
+            }
         }
         let cases = so_far.as_ref().unwrap_or(&checks.cases);
         checks.end(&run, cases);
-        let collected = cases.iter().map(|(check, cases)| (*check, cases.results())).collect();
+        let collected = cases.iter().map(|(check, cases)| (*check, checks.results(check, cases)));
+        let collected = collected.collect();
         pacer.end_mode(started.elapsed());
         let adapter = run.close().await;
         Ok(ModeResults { adapter, asked, collected, left_behind, called: tap.called() })
@@ -72,7 +83,7 @@ impl<'r> ModeChecks<'r> {
     fn new(runner: &'r Runner) -> Self {
         let wanted = checks::running(&runner.settings);
         let cases = wanted.iter().map(|check| (check.id, Arc::new(runner.cases(check)))).collect();
-        Self { runner, wanted, cases, done: Mutex::default() }
+        Self { runner, wanted, cases, done: Mutex::default(), found_later: Mutex::default() }
     }
 
     fn of(&self, check: &Check) -> Arc<Cases> {
@@ -91,9 +102,46 @@ impl<'r> ModeChecks<'r> {
             .collect()
     }
 
-    /// Runs the checks of a phase.
-    async fn phase(&self, run: &Run, phase: u8) {
-        let now = self.wanted.iter().copied().filter(|check| phase_of(&check.body) == phase);
+    /// The number of findings so far of the checks of level 1 that judge the calls of other checks.
+    fn found_in_calls(&self, run: &Run) -> BTreeMap<&'static str, usize> {
+        let level_1 = self.wanted.iter().filter(|check| check.level == 1);
+        let found = level_1.filter_map(|check| {
+            let cases = match check.body {
+                Body::Every(_) => self.of(check),
+                Body::Seen(look) => {
+                    let cases = Arc::new(self.runner.cases(check));
+                    look(run, &cases);
+                    cases
+                }
+                _ => return None,
+            };
+            Some((check.id, cases.results().found))
+        });
+        found.collect()
+    }
+
+    /// Notes what checks of level 1 find only in the calls of checks of a higher level. Level 1 does not depend on them, so
+    /// that it is granted independently of the requested level. It does depend on the calls that remove resources
+    /// afterwards.
+    fn end_levels(&self, run: &Run) {
+        let found = self.found_in_calls(run);
+        for (check, count) in lock(&self.found_later).iter_mut() {
+            *count = found.get(check).map_or(0, |found| found.saturating_sub(*count));
+        }
+    }
+
+    /// The results of a check.
+    fn results(&self, check: &str, cases: &Cases) -> CaseResults {
+        let found_later = lock(&self.found_later).get(check).copied().unwrap_or_default();
+        let mut results = cases.results();
+        results.found_later = found_later;
+        results
+    }
+
+    /// Runs the checks of a phase and a level.
+    async fn phase(&self, run: &Run, phase: u8, level: u8) {
+        let is_now = |check: &&Check| phase_of(&check.body) == phase && check.level == level;
+        let now = self.wanted.iter().copied().filter(is_now);
         let at_once = if phase == 3 { 1 } else { CONCURRENT_CHECKS };
         stream::iter(now)
             .for_each_concurrent(at_once, |check| async move {

@@ -11,7 +11,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "unreadable-lines-are-dropped",
         check: "wire.unreadable_requests",
-        neighbours: &[],
+        neighbours: &["robustness.deep_json"],
         tamper: Tamper::Proxy(|| Box::new(Dropping)),
     },
     Fault {

@@ -65,7 +65,7 @@ const COMPARES_EVERY_ANSWER: [&str; 1] = ["shapes.as_typed"];
 
 /// Further checks that may find a fault if all checks run: their own calls come upon it. `*` stands for every check.
 const FOUND_BY_OTHERS: &[(&str, &[&str])] = &[
-    // Whoever may do anything without a person is also noticed by the check of what is dangerous.
+    // A call that needs no person is also found by the check of dangerous operations.
     ("agents-go-on-unapproved", &["danger.gated"]),
     ("agents-start-by-themselves", &["danger.gated"]),
     ("any-code-confirms", &["danger.gated"]),
@@ -74,7 +74,7 @@ const FOUND_BY_OTHERS: &[(&str, &[&str])] = &[
     ("hint-said-to-be-optional", &["danger.gated", "batch.halts"]),
     ("loop-unstated", &["danger.gated", "batch.halts"]),
     ("loop-without-a-way-out", &["danger.gated", "tools.description_current"]),
-    // What deletes more than it was asked to, leaves nothing for the calls after it.
+    // A deletion of everything leaves no item for the calls after it.
     (
         "deletes-everything",
         &["confirmation.accepted", "confirmation.nothing_before", "confirmation.unknown_token"],
@@ -83,7 +83,7 @@ const FOUND_BY_OTHERS: &[(&str, &[&str])] = &[
         "deletes-everything-and-errors-are-texts",
         &["confirmation.accepted", "confirmation.nothing_before", "confirmation.unknown_token"],
     ),
-    // What introspection says otherwise is compared with other places.
+    // Introspection is compared with the descriptions of tools and with other lists.
     ("empty-family-says-nothing", &["introspection.list_complete"]),
     ("operation-left-off-the-list", &["tools.description_current"]),
     ("operation-left-out-of-introspection", &["tools.description_current"]),
@@ -199,6 +199,23 @@ async fn faults_of_stored_data_keep_the_level_low() {
         assert_eq!(report.modes.len(), 2, "{name}: {:?}", report.obstacles);
     }
     assert!(problems.is_empty(), "\n{}", problems.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_granted_level_does_not_depend_on_the_requested_one() {
+    // REQ-CNF-01
+    // Checks of level 1 judge all calls, also those of the checks of level 2 that find these faults.
+    let others = ["depth-ends-the-connection"];
+    for name in faults::HIGHEST_LEVELS.iter().map(|(name, _)| *name).chain(others) {
+        let fault = faults::named(name).expect("it is one of the faults");
+        let run = async |level| {
+            let settings = impatient().level(level);
+            Runner::new(target(Some(&fault.tamper)), settings).run().await
+        };
+        let (first, second) = tokio::join!(run(1), run(2));
+        let (granted, of_both) = (first.conformance_level, second.conformance_level.min(1));
+        assert_eq!(granted, of_both, "{name}: {:?}, {:?}", first.obstacles, second.obstacles);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -80,7 +80,7 @@ pub(super) async fn deep_json(run: &Run, cases: &Cases) {
                 json!(run.adapter.introspect)
             );
             probe
-                .refuses_unreadable(
+                .refuses(
                     "tools/call",
                     &params,
                     &format!("JSON that is {depth} levels deep"),

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::call::Reply;
 use crate::cases::{Cases, Finding, Skip};
-use crate::checks::wire;
 use crate::run::{Run, SpareConnection};
 use crate::wire::{Answer, Connection, NoResponse};
 
@@ -76,27 +75,6 @@ impl<'a> Probe<'a> {
     /// failure.
     pub(super) async fn refuses(&mut self, method: &str, params: &str, what: &str, fix: &str) {
         let Some((message, answer)) = self.send(method, params).await else { return };
-        self.judge(&message, &answer, what, fix).await;
-    }
-
-    /// Sends such a request that the parser of the adapter may reject. The check `wire.unreadable_requests`
-    /// reports the missing replies to all such requests.
-    pub(super) async fn refuses_unreadable(
-        &mut self,
-        method: &str,
-        params: &str,
-        what: &str,
-        fix: &str,
-    ) {
-        let Some((message, answer)) = self.send(method, params).await else { return };
-        let is_silent = matches!(answer, Answer::NoResponse(NoResponse::TimedOut(_)));
-        if !matches!(answer, Answer::NoResponse(NoResponse::Closed(_))) {
-            self.run.note_unreadable(what, !is_silent);
-        }
-        if is_silent {
-            self.cases.block(wire::UNREADABLE, wire::NO_REPLY);
-            return self.survives(&message, fix).await;
-        }
         self.judge(&message, &answer, what, fix).await;
     }
 

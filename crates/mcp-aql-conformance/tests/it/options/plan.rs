@@ -83,7 +83,7 @@ fn plan_names_the_use_of_every_operation() {
         // A request to the tool of another endpoint that lacks the parameters is rejected for two reasons.
         ("create_bed", "onlyRejected", "--allow create"),
         ("delete_bed", "onlyRejected", "--allow delete"),
-        // It has no parameters that a request could lack.
+        // A request for it cannot lack a parameter.
         ("water_all", "notCalled", "--allow execute"),
     ] {
         let (found, why) = planned(&safe, "semantic", operation);

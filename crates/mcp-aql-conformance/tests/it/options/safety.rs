@@ -1,4 +1,4 @@
-//! What a run may call and create, compared with what the adapter receives.
+//! The calls and new resources of a run, compared with what the adapter receives.
 
 use std::path::Path;
 
