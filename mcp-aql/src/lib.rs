@@ -176,7 +176,8 @@ pub mod resource {
     #[cfg(feature = "sql")]
     #[doc(inline)]
     pub use mcp_aql_query::sql::{
-        Access, Database, DatabaseError, RecordChange, SqlStore, Transaction,
+        Access, Database, DatabaseError, PostgresReport, RecordChange, SqlStore, Transaction,
+        Violation, WaitLimits,
     };
     #[cfg(feature = "tokio-postgres")]
     #[doc(inline)]

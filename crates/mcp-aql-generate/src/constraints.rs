@@ -4,7 +4,6 @@ use serde_json::Value as Json;
 
 use crate::expression::{Check, Rule};
 use crate::table::{Column, ColumnKind};
-use crate::value_type::ValueType;
 
 /// Adds the length of the column's type to its checks. Checks that no value satisfies are left out.
 pub(crate) fn with_length(column: &Column, rules: &[Check]) -> Vec<Check> {
@@ -57,9 +56,13 @@ fn is_possible(rules: &[Check]) -> bool {
 }
 
 /// The options of `#[param(…)]` that follow from the type and the checks of a column.
-pub(crate) fn params(kind: &ColumnKind, value: &ValueType, rules: &[Check]) -> Vec<String> {
+pub(crate) fn params(
+    kind: &ColumnKind,
+    variants: &[(String, String)],
+    rules: &[Check],
+) -> Vec<String> {
     let mut params = Vec::new();
-    if !value.variants.is_empty() {
+    if !variants.is_empty() {
         return params;
     }
     let is_text = matches!(kind, ColumnKind::Text { .. });

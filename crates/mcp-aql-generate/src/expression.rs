@@ -83,12 +83,26 @@ fn conditions(expression: &Expr, found: &mut Vec<Check>) -> Option<()> {
 }
 
 fn one_of(expression: &Expr, list: &[Expr], found: &mut Vec<Check>) -> Option<()> {
-    let values = list.iter().map(|value| match literal(value)? {
-        Json::String(text) => Some(text),
-        _ => None,
-    });
-    let rule = Rule::OneOf(values.collect::<Option<_>>()?);
-    found.push(Check { column: column(expression)?, rule });
+    let column = column(expression)?;
+    let values = list.iter().map(literal).collect::<Option<Vec<_>>>()?;
+    let texts = values.iter().map(|value| value.as_str().map(str::to_owned));
+    if let Some(texts) = texts.collect::<Option<Vec<_>>>() {
+        found.push(Check { column, rule: Rule::OneOf(texts) });
+        return Some(());
+    }
+    // Whole numbers without a gap are a range: 0 and 1 for a flag.
+    let mut numbers = values.iter().map(Json::as_i64).collect::<Option<Vec<_>>>()?;
+    numbers.sort_unstable();
+    numbers.dedup();
+    let (least, most) = (*numbers.first()?, *numbers.last()?);
+    let is_range = usize::try_from(most.checked_sub(least)?).ok()? == numbers.len() - 1;
+    if !is_range {
+        return None;
+    }
+    for (operator, bound) in [(BinaryOperator::GtEq, least), (BinaryOperator::LtEq, most)] {
+        let rule = bound_of(&operator, Json::from(bound).as_f64()?)?;
+        found.push(Check { column: column.clone(), rule });
+    }
     Some(())
 }
 
@@ -251,6 +265,10 @@ mod tests {
                 "rating BETWEEN -1 AND 5",
                 vec![("rating", minimum(-1.0, false)), ("rating", maximum(5.0, false))],
             ),
+            (
+                "internal IN (1, 0)",
+                vec![("internal", minimum(0.0, false)), ("internal", maximum(1.0, false))],
+            ),
             ("10 > \"Size\"", vec![("Size", maximum(10.0, true))]),
             ("(name <> ''::text)", vec![("name", Rule::MinLength(1))]),
             (
@@ -269,9 +287,16 @@ mod tests {
                 .collect();
             assert_eq!(checks(sql), Some(expected), "{sql}");
         }
-        for sql in
-            ["a < b", "a = 1 OR a = 2", "a NOT IN ('x')", "lower(a) = a", "", "a >", "a <> 'x'"]
-        {
+        for sql in [
+            "a < b",
+            "a = 1 OR a = 2",
+            "a NOT IN ('x')",
+            "lower(a) = a",
+            "",
+            "a >",
+            "a <> 'x'",
+            "a IN (1, 3)",
+        ] {
             assert_eq!(checks(sql), None, "{sql}");
         }
     }

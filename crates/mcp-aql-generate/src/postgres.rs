@@ -110,9 +110,10 @@ async fn column(client: &Client, row: &Row) -> Result<Column, Error> {
                 let values = values(row.try_get(9)?).await?;
                 ColumnKind::Enum { name: entry.to_owned(), values }
             }
-            _ => kind(entry, entry),
+            _ => kind(name.strip_suffix("[]").unwrap_or(entry), entry),
         };
-        ColumnKind::Array { name: bare.clone(), entries: Box::new(entries) }
+        // With the length of its entries: `character(2)[]`.
+        ColumnKind::Array { name, entries: Box::new(entries) }
     } else {
         kind(&name, &bare)
     };

@@ -197,6 +197,9 @@ fn member(field: &Field, has_create: bool, has_update: bool, text: &mut String) 
         marks.retain(|mark| mark != "read_only");
     }
     attribute("resource", &marks, INDENT, text);
+    if field.is_chosen && has_create {
+        attribute("create_input", &["chosen".to_owned()], INDENT, text);
+    }
     if let Some(value) = field.new_value.as_ref().filter(|_| has_create) {
         attribute("create_input", &[format!("value = {value}")], INDENT, text);
     }
@@ -205,6 +208,7 @@ fn member(field: &Field, has_create: bool, has_update: bool, text: &mut String) 
     }
     // Only inputs have constraints, and only a new record has defaults.
     let mut params = field.params.clone();
+    let has_update = has_update && !field.is_chosen;
     params.retain(|param| has_create || has_update && !param.starts_with("default"));
     if field.new_value.is_none() {
         attribute("param", &params, INDENT, text);

@@ -1,6 +1,7 @@
 //! Decides about the resource of a table: names, types and options.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use mcp_aql_protocol::RESERVED_PARAMETERS;
 use mcp_aql_text::visible;
@@ -62,6 +63,8 @@ pub(crate) struct Field {
     pub(crate) marks: Vec<String>,
     /// The value of a new record, if callers do not set it.
     pub(crate) new_value: Option<String>,
+    /// Whether callers choose the identifier of a new record.
+    pub(crate) is_chosen: bool,
     /// The options of `#[param(…)]`.
     pub(crate) params: Vec<String>,
     /// The column, if it has another name.
@@ -107,26 +110,49 @@ impl Resource {
             let rules: Vec<_> =
                 found.iter().filter(|check| check.column == column.name).cloned().collect();
             if column.name == *key {
-                resource.add_identifier(column)?;
+                resource.add_identifier(column, &rules)?;
             } else {
                 resource.add(column, &rules, table.foreign_keys.get(&column.name), &taken);
             }
         }
+        resource.describe_rules(table);
         let settable = resource.fields.iter().skip(1).filter(|field| field.new_value.is_none());
         if settable.count() == 0 {
-            (resource.has_create, resource.has_update) = (false, false);
+            resource.has_create &= resource.fields.iter().any(|field| field.is_chosen);
+            resource.has_update = false;
         }
         // The identifier comes first.
         resource.fields.sort_by_key(|field| !field.marks.iter().any(|mark| mark == "id"));
         Ok(resource)
     }
 
-    fn add_identifier(&mut self, column: &Column) -> Result<(), String> {
+    /// Adds the rules that no constraint of a parameter expresses to the descriptions of their columns: the database refuses
+    /// values that violate them.
+    fn describe_rules(&mut self, table: &Table) {
+        const MAX_CHARACTERS: usize = 200;
+        for sql in table.checks.iter().filter(|sql| checks(sql).is_none()) {
+            // Every second part is a text.
+            let code = sql.split('\'').step_by(2).collect::<Vec<_>>().join(" ");
+            let words = code.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            let rule = sql.split_whitespace().collect::<Vec<_>>().join(" ").replace('`', "'");
+            if rule.chars().count() > MAX_CHARACTERS {
+                continue;
+            }
+            for field in &mut self.fields {
+                let column = field.column.as_deref().unwrap_or(&field.name);
+                if words.clone().any(|word| word == column) {
+                    let _ = write!(field.doc, "\n\nThe database requires `{rule}`.");
+                }
+            }
+        }
+    }
+
+    fn add_identifier(&mut self, column: &Column, rules: &[Check]) -> Result<(), String> {
         let (type_name, is_made) = match &column.kind {
             ColumnKind::Integer(8) => ("i64", column.is_numbered),
             ColumnKind::Integer(_) => ("i32", column.is_numbered),
             ColumnKind::Uuid => ("String", true),
-            ColumnKind::Text { .. } => ("String", false),
+            ColumnKind::Text { .. } => ("String", true),
             _ => {
                 return Err(format!(
                     "The primary key of the table '{}' is neither a whole number nor a text nor a UUID.",
@@ -145,6 +171,11 @@ impl Resource {
         field.marks = ["id", "filter", "sort"].map(str::to_owned).to_vec();
         if column.comment.is_none() {
             field.doc = format!("Identifier of the {}.", self.singular.replace('_', " "));
+        }
+        field.is_chosen = matches!(column.kind, ColumnKind::Text { .. });
+        if field.is_chosen {
+            field.params =
+                constraints::params(&column.kind, &[], &constraints::with_length(column, rules));
         }
         if column.kind == ColumnKind::Uuid {
             field.column_type = Some("uuid".to_owned());
@@ -177,6 +208,7 @@ impl Resource {
             name,
             marks: Vec::new(),
             new_value: None,
+            is_chosen: false,
             params: Vec::new(),
             column_type: None,
         }
@@ -202,7 +234,7 @@ impl Resource {
             self.refer(&mut field, column, other);
         }
         let rules = constraints::with_length(column, rules);
-        field.params = constraints::params(&column.kind, &value, &rules);
+        field.params = constraints::params(&column.kind, &value.variants, &rules);
         self.add_default(&mut field, column, &value, &rules);
         field.type_name = if column.is_nullable {
             format!("Option<{}>", value.type_name)

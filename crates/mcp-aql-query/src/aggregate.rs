@@ -102,6 +102,8 @@ fn key_of(key: &Scalar) -> String {
         Scalar::Float(value) => value.to_string(),
         Scalar::Date(date) => date.to_string(),
         Scalar::Instant(instant) => super::value::instant_text(instant),
+        Scalar::Bytes(_) => "bytes".to_owned(),
+        Scalar::Stored(value) => key_of(value),
     }
 }
 

@@ -101,6 +101,11 @@ impl<T: Resource> CollectionQuery<T> {
         super::read::read_map::<Self>(options, params, key)
     }
 
+    /// A query that no request contains.
+    pub(crate) const fn of_plan(plan: Plan) -> Self {
+        Self { plan, resource: PhantomData }
+    }
+
     /// Adds a condition that the request does not contain. It is not reported as applied.
     pub(crate) fn add_condition(&mut self, condition: Filter) {
         self.plan.filter = Some(match self.plan.filter.take() {

@@ -73,7 +73,7 @@ impl CompositeReader for BoundQuery {
             key: own_key.as_ref().unwrap_or(&self.key),
             capabilities: &self.capabilities,
             warnings: Vec::new(),
-            open_paths: Vec::new(),
+            late_warnings: Vec::new(),
         };
         for argument in parameters {
             let value = match &mut argument.value {
@@ -83,8 +83,8 @@ impl CompositeReader for BoundQuery {
             given.values.extend(value.filter(|it| !it.is_null()).map(|it| (argument.name, it)));
         }
         let value = (self.entry.read)(&self.entry.options, &mut given)?;
-        let late_warnings = given.open_paths.into_iter().map(|open| open as _).collect();
-        Ok(CompositeValue { value, warnings: given.warnings, late_warnings })
+        let QueryParams { warnings, late_warnings, .. } = given;
+        Ok(CompositeValue { value, warnings, late_warnings })
     }
 
     fn nested_names(&self, sent: &[&str]) -> Vec<NestedName> {

@@ -16,6 +16,12 @@ pub(crate) fn pack(values: &[Scalar]) -> Vec<u8> {
     for value in values {
         match value {
             Scalar::Null => bytes.push(b'n'),
+            // A letter before the value.
+            Scalar::Stored(value) => {
+                bytes.push(b'x');
+                bytes.extend(pack(std::slice::from_ref(value)));
+            }
+            Scalar::Bytes(value) => packed(&mut bytes, b'b', value),
             Scalar::Bool(value) => bytes.push(if *value { b't' } else { b'f' }),
             Scalar::Int(value) => match i64::try_from(*value) {
                 Ok(value) => packed(&mut bytes, b'i', &trimmed(value)),
@@ -64,33 +70,43 @@ pub(crate) fn unpack(bytes: &[u8]) -> Option<Vec<Scalar>> {
     let mut values = Vec::new();
     while let Some((kind, tail)) = rest.split_first() {
         rest = tail;
-        let value = match kind {
-            b'n' => Scalar::Null,
-            b't' => Scalar::Bool(true),
-            b'f' => Scalar::Bool(false),
-            _ => {
-                let value = take(&mut rest)?;
-                match kind {
-                    b'i' => Scalar::Int(whole(value)?.into()),
-                    b'I' => Scalar::Int(i128::from_le_bytes(value.try_into().ok()?)),
-                    b'd' => Scalar::Float(f64::from_le_bytes(value.try_into().ok()?)),
-                    b's' => Scalar::Text(Cow::Owned(std::str::from_utf8(value).ok()?.to_owned())),
-                    b'D' => {
-                        Scalar::Date(std::str::from_utf8(value).ok()?.parse::<NaiveDate>().ok()?)
-                    }
-                    b'T' => {
-                        let (seconds, nanoseconds) = value.split_at_checked(8)?;
-                        let seconds = i64::from_le_bytes(seconds.try_into().ok()?);
-                        let nanoseconds = u32::from_le_bytes(nanoseconds.try_into().ok()?);
-                        Scalar::Instant(DateTime::<Utc>::from_timestamp(seconds, nanoseconds)?)
-                    }
-                    _ => return None,
-                }
+        let (kind, is_stored) = match (kind, tail.split_first()) {
+            (b'x', Some((kind, tail))) => {
+                rest = tail;
+                (kind, true)
             }
+            _ => (kind, false),
         };
-        values.push(value);
+        let value = unpack_one(*kind, &mut rest)?;
+        values.push(if is_stored { Scalar::Stored(Box::new(value)) } else { value });
     }
     Some(values)
+}
+
+/// Decodes a value of this kind.
+fn unpack_one(kind: u8, rest: &mut &[u8]) -> Option<Scalar> {
+    match kind {
+        b'n' => return Some(Scalar::Null),
+        b't' => return Some(Scalar::Bool(true)),
+        b'f' => return Some(Scalar::Bool(false)),
+        _ => {}
+    }
+    let value = take(rest)?;
+    Some(match kind {
+        b'i' => Scalar::Int(whole(value)?.into()),
+        b'I' => Scalar::Int(i128::from_le_bytes(value.try_into().ok()?)),
+        b'd' => Scalar::Float(f64::from_le_bytes(value.try_into().ok()?)),
+        b's' => Scalar::Text(Cow::Owned(std::str::from_utf8(value).ok()?.to_owned())),
+        b'D' => Scalar::Date(std::str::from_utf8(value).ok()?.parse::<NaiveDate>().ok()?),
+        b'T' => {
+            let (seconds, nanoseconds) = value.split_at_checked(8)?;
+            let seconds = i64::from_le_bytes(seconds.try_into().ok()?);
+            let nanoseconds = u32::from_le_bytes(nanoseconds.try_into().ok()?);
+            Scalar::Instant(DateTime::<Utc>::from_timestamp(seconds, nanoseconds)?)
+        }
+        b'b' => Scalar::Bytes(value.to_vec()),
+        _ => return None,
+    })
 }
 
 fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
@@ -128,6 +144,15 @@ mod tests {
     use super::*;
 
     fn scalars() -> impl Strategy<Value = Scalar> {
+        let stored = |value: Scalar| Scalar::Stored(Box::new(value));
+        prop_oneof![
+            2 => plain_scalars(),
+            1 => prop::collection::vec(any::<u8>(), 0..9).prop_map(Scalar::Bytes),
+            1 => plain_scalars().prop_map(stored),
+        ]
+    }
+
+    fn plain_scalars() -> impl Strategy<Value = Scalar> {
         prop_oneof![
             Just(Scalar::Null),
             any::<bool>().prop_map(Scalar::Bool),

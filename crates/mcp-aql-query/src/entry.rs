@@ -8,12 +8,12 @@ use std::sync::Arc;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::operation::{BriefParameters, NestedName};
 use mcp_aql_core::paging::CursorKey;
-use mcp_aql_core::projection::OpenPaths;
 use mcp_aql_core::shape;
-use mcp_aql_core::warning::Warning;
+use mcp_aql_core::warning::{LateWarning, Warning};
 use serde_json::Value;
 
 use super::capabilities::Capabilities;
+use super::odd_values::OddValues;
 use super::options::QueryOptions;
 
 /// An argument such as `CollectionQuery<T>` in an operation's table.
@@ -51,11 +51,18 @@ pub struct QueryParams<'a> {
     pub(crate) capabilities: &'a Capabilities,
     /// The warnings for the reply.
     pub(crate) warnings: Vec<Warning>,
-    /// Paths that may be missing from the reply.
-    pub(crate) open_paths: Vec<Arc<OpenPaths>>,
+    /// The warnings that depend on the rows of the reply.
+    pub(crate) late_warnings: Vec<Arc<dyn LateWarning>>,
 }
 
 impl QueryParams<'_> {
+    /// The values of other types in the rows of the reply, which are reported with it.
+    pub(crate) fn odd_values(&mut self) -> Arc<OddValues> {
+        let odd = Arc::new(OddValues::default());
+        self.late_warnings.push(Arc::clone(&odd) as _);
+        odd
+    }
+
     /// Removes and returns the value of a parameter.
     pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
         let place = self.values.iter().position(|(known, _)| *known == name)?;

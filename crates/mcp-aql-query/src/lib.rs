@@ -36,7 +36,16 @@ mod model;
 mod model_builder;
 mod nested;
 mod nested_names;
+#[cfg_attr(
+    not(feature = "sql"),
+    expect(dead_code, reason = "only rows of databases have other types")
+)]
+mod odd_values;
 mod options;
+#[cfg_attr(
+    not(feature = "sql"),
+    expect(dead_code, reason = "only databases have rows of other types")
+)]
 pub mod plan;
 mod probe;
 mod read;

@@ -8,6 +8,7 @@ use mcp_aql_core::projection::Selection;
 
 use super::applied::Applied;
 use super::cursor;
+use super::odd_values::OddValues;
 use super::text::TextQuery;
 use super::value::Scalar;
 
@@ -37,6 +38,8 @@ pub struct Plan {
     pub(crate) applied: Arc<Applied>,
     /// Encodes cursors for this order.
     pub(crate) seal: Arc<Seal>,
+    /// The values in the rows that have another type than their field.
+    pub(crate) odd: Arc<OddValues>,
 }
 
 /// Encodes and decodes the cursors of one query.

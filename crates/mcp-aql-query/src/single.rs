@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use mcp_aql_core::error::OperationError;
+use mcp_aql_core::paging::{CursorKey, Page};
 use mcp_aql_core::projection::{DisplayedRow, Selection, View};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
@@ -14,7 +15,10 @@ use super::entry::{QueryArgument, QueryParams, QueryTable};
 use super::options::QueryOptions;
 use super::read::{QueryFaults, QuerySurface, ResultKind, default_preset, read_fields};
 use super::resource::Resource;
-use crate::collection::view_of;
+use crate::collection::{CollectionQuery, view_of};
+use crate::odd_values::OddValues;
+use crate::plan::{FieldIndex, Filter, PageWindow, Plan, Seal, SortBy, SortKey, Test};
+use crate::value::Scalar;
 
 /// The fields of a `T` that a call requests: the parameter `fields` of a READ operation. Without
 /// it, all fields are returned (REQ-FLD-01, REQ-FLD-06).
@@ -55,19 +59,46 @@ use crate::collection::view_of;
 #[derive(Debug)]
 pub struct Fields<T> {
     selection: Arc<Selection>,
+    odd: Arc<OddValues>,
     resource: PhantomData<fn() -> T>,
 }
 
 impl<T> Clone for Fields<T> {
     fn clone(&self) -> Self {
-        Self { selection: Arc::clone(&self.selection), resource: PhantomData }
+        Self {
+            selection: Arc::clone(&self.selection),
+            odd: Arc::clone(&self.odd),
+            resource: PhantomData,
+        }
     }
 }
 
 impl<T: Resource> Fields<T> {
     /// Wraps the resource for serialization with the selected fields.
     pub fn of(&self, resource: T) -> SelectedFields<T> {
-        SelectedFields { resource, view: view_of(Arc::clone(&self.selection)) }
+        SelectedFields { resource, view: Some(view_of(Arc::clone(&self.selection))) }
+    }
+
+    /// The query of the only row in which a field has this value. Without a value, there is none.
+    pub(crate) fn query_of(&self, field: FieldIndex, value: Option<Scalar>) -> CollectionQuery<T> {
+        let filter = match value {
+            Some(value) => Filter::Field(field, Test::Equals(value)),
+            None => Filter::Any(Vec::new()),
+        };
+        CollectionQuery::of_plan(Plan {
+            text: None,
+            filter: Some(filter),
+            sort: vec![SortKey { by: SortBy::Field(field), descending: false }],
+            selection: Arc::clone(&self.selection),
+            aggregate: Vec::new(),
+            include_items: true,
+            window: PageWindow::First { count: 1, after: None },
+            include_total_count: false,
+            applied: Arc::default(),
+            // The page is not shown, and neither are its cursors.
+            seal: Arc::new(Seal { key: CursorKey::new([0; 16]), purpose: String::new() }),
+            odd: Arc::clone(&self.odd),
+        })
     }
 
     /// The selected fields, to load only those.
@@ -86,10 +117,11 @@ impl<T: Resource> QueryArgument for Fields<T> {
         let mut faults = QueryFaults::default();
         let selected =
             read_fields(&surface, given, default_preset(ResultKind::Single), &mut faults);
-        match faults.into_error() {
-            Some(error) => Err(error),
-            None => Ok(Self { selection: Arc::new(selected.selection), resource: PhantomData }),
+        if let Some(error) = faults.into_error() {
+            return Err(error);
         }
+        let (selection, odd) = (Arc::new(selected.selection), given.odd_values());
+        Ok(Self { selection, odd, resource: PhantomData })
     }
 }
 
@@ -98,7 +130,8 @@ impl<T: Resource> QueryArgument for Fields<T> {
 #[derive(Debug, Clone)]
 pub struct SelectedFields<T> {
     resource: T,
-    view: View<T>,
+    /// `None` for a row that has the selected fields only.
+    view: Option<View<T>>,
 }
 
 impl<T> SelectedFields<T> {
@@ -106,11 +139,17 @@ impl<T> SelectedFields<T> {
     pub fn into_inner(self) -> T {
         self.resource
     }
+
+    /// The only row of a page.
+    pub(crate) fn only_row(page: Page<T>) -> Option<Self> {
+        let view = page.parts.and_then(|parts| parts.view);
+        page.items.into_iter().next().map(|resource| Self { resource, view })
+    }
 }
 
 impl<T: Serialize> Serialize for SelectedFields<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        DisplayedRow { row: &self.resource, view: Some(&self.view) }.serialize(serializer)
+        DisplayedRow { row: &self.resource, view: self.view.as_ref() }.serialize(serializer)
     }
 }
 

@@ -25,6 +25,11 @@ pub enum Scalar {
     Date(NaiveDate),
     /// A point in time.
     Instant(DateTime<Utc>),
+    /// Bytes, which only SQLite stores in a column of any type.
+    Bytes(Vec<u8>),
+    /// A value exactly as a database sorts by it, in a cursor, where the field's type has no exact form of it: NaN, a
+    /// number with 30 digits, text in a column of dates.
+    Stored(Box<Scalar>),
 }
 
 /// The kind of a field's values, which determines its operators.
@@ -96,6 +101,8 @@ impl Serialize for Scalar {
             Self::Text(text) => serializer.serialize_str(text),
             Self::Date(date) => serializer.collect_str(date),
             Self::Instant(instant) => serializer.serialize_str(&instant_text(instant)),
+            Self::Bytes(_) => serializer.serialize_none(),
+            Self::Stored(value) => value.serialize(serializer),
         }
     }
 }

@@ -1,9 +1,8 @@
 //! A connection with an open transaction.
 
-use mcp_aql_query::sql::DatabaseError;
-use sqlx::error::ErrorKind;
+use mcp_aql_query::sql::{DatabaseError, WaitLimits};
 use sqlx::pool::PoolConnection;
-use sqlx::{Executor, Pool, SqlSafeStr as _};
+use sqlx::{Executor, Pool, SqlSafeStr as _, SqlStr};
 use tokio::runtime::Handle;
 
 /// The error for a transaction whose call was cancelled.
@@ -24,7 +23,12 @@ where
     is_running: bool,
     /// Whether the connection is closed if its call was cancelled, or if it cannot roll back.
     may_close: bool,
+    /// The errors of the database.
+    classify: Classify,
 }
+
+/// Classifies an error of a database.
+pub(crate) type Classify = fn(Box<dyn sqlx::error::DatabaseError>) -> DatabaseError;
 
 impl<DB: sqlx::Database> Open<DB>
 where
@@ -33,26 +37,28 @@ where
     /// Begins a transaction.
     pub(crate) async fn begin(
         pool: &Pool<DB>,
-        begin: &'static str,
-        may_close: bool,
+        limits: &WaitLimits,
+        begin: SqlStr,
+        (may_close, classify): (bool, Classify),
     ) -> Result<Self, DatabaseError> {
-        let connection = Some(pool.acquire().await?);
-        let mut open = Self { connection, is_running: false, may_close };
+        let acquired = limits.connect(pool.acquire()).await?;
+        let connection = Some(acquired.map_err(|error| failure(error, classify))?);
+        let mut open = Self { connection, is_running: false, may_close, classify };
         open.execute(begin).await?;
         Ok(open)
     }
 
     /// Ends the transaction and keeps its changes.
     pub(crate) async fn commit(mut self) -> Result<(), DatabaseError> {
-        self.execute("COMMIT").await?;
+        self.execute("COMMIT".into_sql_str()).await?;
         drop(self.connection.take());
         Ok(())
     }
 
-    async fn execute(&mut self, sql: &'static str) -> Result<(), DatabaseError> {
-        let result = self.start()?.execute(sql.into_sql_str()).await;
+    async fn execute(&mut self, sql: SqlStr) -> Result<(), DatabaseError> {
+        let result = self.start()?.execute(sql).await;
         self.stop();
-        result.map(drop).map_err(failure)
+        result.map(drop).map_err(|error| failure(error, self.classify))
     }
 
     /// The connection for a call, which [`stop`](Self::stop) ends.
@@ -94,36 +100,11 @@ where
     }
 }
 
-/// The error of a statement.
-pub(crate) fn failure(error: sqlx::Error) -> DatabaseError {
-    let Some(cause) = error.as_database_error() else { return error.into() };
-    match (cause.kind(), cause.code().as_deref()) {
-        (ErrorKind::UniqueViolation, _) => DatabaseError::Unique(error.into()),
-        (ErrorKind::ForeignKeyViolation, _) | (_, Some(RESTRICT_VIOLATION)) => {
-            DatabaseError::Reference(error.into())
-        }
-        (ErrorKind::CheckViolation | ErrorKind::NotNullViolation, _) => {
-            DatabaseError::Value(error.into())
-        }
-        (_, Some(code)) if VALUES.contains(&code) => DatabaseError::Value(error.into()),
-        _ => error.into(),
+/// The error of a statement. `classify` knows the errors of the database.
+pub(crate) fn failure(error: sqlx::Error, classify: Classify) -> DatabaseError {
+    match error {
+        sqlx::Error::Database(cause) => classify(cause),
+        sqlx::Error::PoolTimedOut => DatabaseError::Busy(error.into()),
+        other => other.into(),
     }
 }
-
-/// `restrict_violation`, which PostgreSQL reports for a row that is still referred to.
-const RESTRICT_VIOLATION: &str = "23001";
-
-/// PostgreSQL's codes of values that a column cannot contain.
-const VALUES: [&str; 5] =
-    [TEXT_TOO_LONG, NUMBER_OUT_OF_RANGE, DATE_MALFORMED, DATE_OUT_OF_RANGE, TEXT_MALFORMED];
-
-/// `string_data_right_truncation`
-const TEXT_TOO_LONG: &str = "22001";
-/// `numeric_value_out_of_range`
-const NUMBER_OUT_OF_RANGE: &str = "22003";
-/// `invalid_datetime_format`
-const DATE_MALFORMED: &str = "22007";
-/// `datetime_field_overflow`
-const DATE_OUT_OF_RANGE: &str = "22008";
-/// `invalid_text_representation`
-const TEXT_MALFORMED: &str = "22P02";

@@ -4,10 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_aql_query::sql::{
-    Access, Database, DatabaseError, Dialect, SqlValue, Statement, Transaction,
+    Access, Database, DatabaseError, Dialect, PostgresReport, SqlValue, Statement, Transaction,
+    Turn, WaitLimits, Writers,
 };
 use sqlx::error::BoxDynError;
-use sqlx::postgres::{PgArguments, PgColumn, PgRow, PgTypeInfo};
+use sqlx::postgres::{PgArguments, PgColumn, PgDatabaseError, PgRow, PgTypeInfo};
 use sqlx::{
     Arguments as _, AssertSqlSafe, Column as _, Either, Executor as _, PgConnection, PgPool,
     Postgres, Row as _, SqlSafeStr as _, Statement as _, Type, TypeInfo as _,
@@ -47,12 +48,24 @@ use crate::open::{Open, failure};
 #[derive(Clone)]
 pub struct SqlxPostgres {
     pool: PgPool,
+    writers: Writers,
+    limits: WaitLimits,
 }
 
 impl SqlxPostgres {
-    /// Uses the connections of a pool.
-    pub const fn new(pool: PgPool) -> Self {
-        Self { pool }
+    /// Uses the connections of a pool. Half of them may change records at the same time, so that calls that read go on
+    /// while others wait for locks.
+    pub fn new(pool: PgPool) -> Self {
+        let connections = pool.options().get_max_connections();
+        let writers = Writers::of_pool(usize::try_from(connections).unwrap_or(usize::MAX));
+        Self { pool, writers, limits: WaitLimits::default() }
+    }
+
+    /// Sets how long calls wait.
+    #[must_use]
+    pub const fn wait_limits(mut self, limits: WaitLimits) -> Self {
+        self.limits = limits;
+        self
     }
 }
 
@@ -67,13 +80,18 @@ impl Database for SqlxPostgres {
 
     type Transaction = SqlxPostgresTransaction;
 
+    fn identity(&self) -> usize {
+        // All clones of a pool share its options.
+        std::ptr::from_ref(self.pool.options()).addr()
+    }
+
     async fn begin(&self, access: Access) -> Result<SqlxPostgresTransaction, DatabaseError> {
-        let begin = match access {
-            Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            Access::Write => "BEGIN",
-        };
+        let turn = self.writers.turn(access, &self.limits).await?;
+        // The text has numbers of this program only.
+        let begin = AssertSqlSafe(self.limits.begin_postgres(access)).into_sql_str();
         // A connection whose call was cancelled may wait for the server for a long time.
-        Ok(SqlxPostgresTransaction { open: Open::begin(&self.pool, begin, true).await? })
+        let open = Open::begin(&self.pool, &self.limits, begin, (true, classify)).await?;
+        Ok(SqlxPostgresTransaction { open, _turn: turn })
     }
 }
 
@@ -95,6 +113,8 @@ impl Database for SqlxPostgres {
 /// ```
 pub struct SqlxPostgresTransaction {
     open: Open<Postgres>,
+    /// The turn of a transaction that writes.
+    _turn: Turn,
 }
 
 impl fmt::Debug for SqlxPostgresTransaction {
@@ -122,13 +142,13 @@ async fn run(
     // The values are not part of the text.
     let sql = AssertSqlSafe(Arc::<str>::from(statement.sql)).into_sql_str();
     // The server infers the types of the parameters.
-    let prepared = connection.prepare(sql).await.map_err(failure)?;
+    let prepared = connection.prepare(sql).await.map_err(refused)?;
     let types = match prepared.parameters() {
         Some(Either::Left(types)) => types,
         _ => &[],
     };
     let arguments = arguments(statement.values, types)?;
-    prepared.query_with(arguments).fetch_all(connection).await.map_err(failure)
+    prepared.query_with(arguments).fetch_all(connection).await.map_err(refused)
 }
 
 /// The values of the parameters, which must have these types: sqlx sends any others without a conversion.
@@ -143,6 +163,7 @@ fn arguments(values: Vec<SqlValue>, types: &[PgTypeInfo]) -> Result<PgArguments,
             SqlValue::Bool(_) => <bool as Type<Postgres>>::compatible(info),
             SqlValue::Int(_) => <i64 as Type<Postgres>>::compatible(info),
             SqlValue::Float(_) => <f64 as Type<Postgres>>::compatible(info),
+            SqlValue::Bytes(_) => <Vec<u8> as Type<Postgres>>::compatible(info),
         };
         if !fits {
             return Err(format!("a value does not fit a parameter of the type {info}").into());
@@ -153,6 +174,7 @@ fn arguments(values: Vec<SqlValue>, types: &[PgTypeInfo]) -> Result<PgArguments,
             SqlValue::Int(value) => arguments.add(value)?,
             SqlValue::Float(value) => arguments.add(value)?,
             SqlValue::Text(text) => arguments.add(text)?,
+            SqlValue::Bytes(bytes) => arguments.add(bytes)?,
         }
     }
     Ok(arguments)
@@ -170,4 +192,26 @@ fn read(row: &PgRow) -> Result<Vec<SqlValue>, DatabaseError> {
         Ok(value.unwrap_or(SqlValue::Null))
     };
     row.columns().iter().enumerate().map(value).collect()
+}
+
+fn refused(error: sqlx::Error) -> DatabaseError {
+    failure(error, classify)
+}
+
+fn classify(cause: Box<dyn sqlx::error::DatabaseError>) -> DatabaseError {
+    let Some(found) = cause.try_downcast_ref::<PgDatabaseError>() else {
+        return DatabaseError::Other(cause);
+    };
+    let owned = |text: Option<&str>| text.map(str::to_owned);
+    let (code, message) = (found.code().to_owned(), found.message().to_owned());
+    let [constraint, column, detail] =
+        [found.constraint(), found.column(), found.detail()].map(owned);
+    let report = PostgresReport {
+        code: &code,
+        message: &message,
+        constraint: constraint.as_deref(),
+        column: column.as_deref(),
+        detail: detail.as_deref(),
+    };
+    DatabaseError::of_postgres(report, cause)
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_aql_query::sql::{
-    Access, Database, DatabaseError, Dialect, SqlValue, Statement, Transaction,
+    Access, Database, DatabaseError, Dialect, SqlValue, Statement, Transaction, WaitLimits,
 };
 use sqlx::error::BoxDynError;
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
@@ -61,12 +61,21 @@ use crate::open::{Open, failure};
 #[derive(Clone)]
 pub struct SqlxSqlite {
     pool: SqlitePool,
+    limits: WaitLimits,
 }
 
 impl SqlxSqlite {
     /// Uses the connections of a pool.
-    pub const fn new(pool: SqlitePool) -> Self {
-        Self { pool }
+    pub fn new(pool: SqlitePool) -> Self {
+        Self { pool, limits: WaitLimits::default() }
+    }
+
+    /// Sets how long calls wait for a connection. How long they wait for a lock is the `busy_timeout` of the pool's
+    /// options, and how long a statement runs is not limited.
+    #[must_use]
+    pub const fn wait_limits(mut self, limits: WaitLimits) -> Self {
+        self.limits = limits;
+        self
     }
 }
 
@@ -81,13 +90,20 @@ impl Database for SqlxSqlite {
 
     type Transaction = SqlxSqliteTransaction;
 
+    fn identity(&self) -> usize {
+        // All clones of a pool share its options.
+        std::ptr::from_ref(self.pool.options()).addr()
+    }
+
     async fn begin(&self, access: Access) -> Result<SqlxSqliteTransaction, DatabaseError> {
         let begin = match access {
             Access::Read => "BEGIN",
             Access::Write => "BEGIN IMMEDIATE",
         };
         // A database in memory ends with its last connection, so that none may be closed.
-        Ok(SqlxSqliteTransaction { open: Open::begin(&self.pool, begin, false).await? })
+        let begin = begin.into_sql_str();
+        let open = Open::begin(&self.pool, &self.limits, begin, (false, classify)).await?;
+        Ok(SqlxSqliteTransaction { open })
     }
 }
 
@@ -135,13 +151,13 @@ async fn run(
 ) -> Result<Vec<SqliteRow>, DatabaseError> {
     // The values are not part of the text.
     let sql = AssertSqlSafe(Arc::<str>::from(statement.sql)).into_sql_str();
-    let prepared = connection.prepare(sql).await.map_err(failure)?;
+    let prepared = connection.prepare(sql).await.map_err(refused)?;
     // SQLite takes a missing value for NULL.
     if prepared.parameters().is_some_and(|it| it != Either::Right(statement.values.len())) {
         return Err("a statement has more or fewer parameters than values".into());
     }
     let arguments = arguments(statement.values)?;
-    prepared.query_with(arguments).fetch_all(connection).await.map_err(failure)
+    prepared.query_with(arguments).fetch_all(connection).await.map_err(refused)
 }
 
 fn arguments(values: Vec<SqlValue>) -> Result<SqliteArguments, BoxDynError> {
@@ -153,6 +169,7 @@ fn arguments(values: Vec<SqlValue>) -> Result<SqliteArguments, BoxDynError> {
             SqlValue::Int(value) => arguments.add(value)?,
             SqlValue::Float(value) => arguments.add(value)?,
             SqlValue::Text(text) => arguments.add(text)?,
+            SqlValue::Bytes(bytes) => arguments.add(bytes)?,
         }
     }
     Ok(arguments)
@@ -168,9 +185,23 @@ fn read(row: &SqliteRow) -> Result<Vec<SqlValue>, DatabaseError> {
         Ok(match value.type_info().name() {
             "INTEGER" => SqlValue::Int(row.try_get_unchecked(column)?),
             "REAL" => SqlValue::Float(row.try_get_unchecked(column)?),
-            "TEXT" => SqlValue::Text(row.try_get_unchecked(column)?),
-            _ => return Err("a column contains a blob".into()),
+            "TEXT" => match row.try_get_unchecked::<&[u8], _>(column).map(std::str::from_utf8)? {
+                Ok(text) => SqlValue::Text(text.to_owned()),
+                Err(_) => SqlValue::Bytes(row.try_get_unchecked(column)?),
+            },
+            _ => SqlValue::Bytes(row.try_get_unchecked(column)?),
         })
     };
     (0..row.len()).map(value).collect()
+}
+
+fn refused(error: sqlx::Error) -> DatabaseError {
+    failure(error, classify)
+}
+
+fn classify(cause: Box<dyn sqlx::error::DatabaseError>) -> DatabaseError {
+    // The extended code.
+    let code = cause.code().and_then(|code| code.parse().ok()).unwrap_or_default();
+    let message = cause.message().to_owned();
+    DatabaseError::of_sqlite(code, &message, cause)
 }

@@ -3,7 +3,7 @@
 use darling::error::Accumulator;
 use syn::GenericParam;
 
-use super::model::{CreateModel, Source};
+use super::model::{CreateField, CreateModel, Source};
 use crate::input::check::{json_form, names_differ, own_form, protected};
 use crate::input::{FieldRole, InputField};
 use crate::parameter;
@@ -15,6 +15,7 @@ pub(super) fn run(model: &CreateModel<'_>, errors: &mut Accumulator) {
     own_form(model.resource, errors);
     names_differ(model.resource, errors);
     for field in &model.fields {
+        chosen_identifier(field, errors);
         match &field.source {
             Source::Parameter(_) => {
                 json_form(field.field, errors);
@@ -32,6 +33,27 @@ pub(super) fn run(model: &CreateModel<'_>, errors: &mut Accumulator) {
             }
             Source::Value(..) | Source::Rest => protected(field.field, errors),
         }
+    }
+}
+
+/// Requires that a value which callers choose is an identifier, which they would not set otherwise.
+fn chosen_identifier(field: &CreateField<'_>, errors: &mut Accumulator) {
+    let Some(span) = field.chosen else { return };
+    let ident = field.ident();
+    if field.field.role != FieldRole::Identifier {
+        let remedy = match field.field.role {
+            FieldRole::Settable => "callers set this field anyway: leave `chosen` out",
+            _ => "leave `chosen` out",
+        };
+        let message = format_args!("`{ident}` is not marked `#[resource(id)]`: {remedy}");
+        errors.push(fault(span, message));
+    } else if matches!(field.source, Source::Value(..)) {
+        errors.push(fault(
+            span,
+            format_args!(
+                "callers choose `{ident}`, so that it cannot have a `value`: keep one of both"
+            ),
+        ));
     }
 }
 

@@ -6,7 +6,7 @@ use quote::quote_spanned;
 use syn::spanned::Spanned as _;
 use syn::{Expr, Ident, Type};
 
-use crate::input::{self, FieldRole, InputField, InputModel};
+use crate::input::{CreateOptions, FieldRole, InputField, InputModel};
 use crate::parameter::DefaultValue;
 use crate::support::ty;
 
@@ -20,6 +20,8 @@ pub(super) struct CreateModel<'a> {
 pub(super) struct CreateField<'a> {
     pub(super) field: &'a InputField<'a>,
     pub(super) source: Source,
+    /// The span of the mark of an identifier that callers choose.
+    pub(super) chosen: Option<Span>,
 }
 
 /// The source of a field's value.
@@ -34,15 +36,17 @@ pub(super) enum Source {
 
 impl<'a> CreateModel<'a> {
     pub(super) fn of(resource: &'a InputModel<'a>, errors: &mut Accumulator) -> Self {
-        let fields = resource.fields.iter().map(|field| CreateField {
-            field,
-            source: match input::value(field.attributes, errors) {
+        let fields = resource.fields.iter().map(|field| {
+            let CreateOptions { value, chosen } = CreateOptions::read(field.attributes, errors);
+            let source = match value {
                 Some((value, span)) => Source::Value(value, span),
-                None if field.role == FieldRole::Settable => {
-                    Source::Parameter(default_of_serde(field))
-                }
-                None => Source::Rest,
-            },
+                None => match field.role {
+                    FieldRole::Settable => Source::Parameter(default_of_serde(field)),
+                    FieldRole::Identifier if chosen.is_some() => Source::Parameter(None),
+                    _ => Source::Rest,
+                },
+            };
+            CreateField { field, source, chosen }
         });
         Self { resource, fields: fields.collect() }
     }

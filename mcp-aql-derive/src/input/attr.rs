@@ -48,7 +48,7 @@ const FIELD: Grammar = Grammar {
 
 const CREATE_FIELD: Grammar = Grammar {
     attribute: "create_input",
-    known: &["value"],
+    known: &["value", "chosen"],
     repeatable: &[],
     bare: false,
     text: None,
@@ -59,12 +59,24 @@ const CREATE_FIELD: Grammar = Grammar {
     },
 };
 
-/// Returns the value of a field that callers do not set, and the span of its option.
-pub(crate) fn value(attributes: &[Attribute], errors: &mut Accumulator) -> Option<(Expr, Span)> {
-    let mut options = Options::of(attributes, "create_input", &CREATE_FIELD, errors);
-    let span = options.span_of("value")?;
-    let value = options.take::<Expression>("value", errors)?;
-    Some((value.into_inner().0, span))
+/// The options of `#[create_input(…)]` above a field.
+pub(crate) struct CreateOptions {
+    /// The value of a field that callers do not set, and the span of its option.
+    pub(crate) value: Option<(Expr, Span)>,
+    /// The span of the mark of an identifier that callers choose.
+    pub(crate) chosen: Option<Span>,
+}
+
+impl CreateOptions {
+    pub(crate) fn read(attributes: &[Attribute], errors: &mut Accumulator) -> Self {
+        let mut options = Options::of(attributes, "create_input", &CREATE_FIELD, errors);
+        let (value_span, chosen) = (options.span_of("value"), options.span_of("chosen"));
+        let value = options.take::<Expression>("value", errors);
+        Self {
+            value: value.zip(value_span).map(|(value, span)| (value.into_inner().0, span)),
+            chosen: options.take::<Flag>("chosen", errors).and(chosen),
+        }
+    }
 }
 
 /// The derive whose options are read.

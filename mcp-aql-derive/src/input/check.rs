@@ -59,7 +59,9 @@ pub(crate) fn protected(field: &InputField<'_>, errors: &mut Accumulator) {
     if let (Some(_), Some(span)) = (marks.id, marks.read_only) {
         errors.push(attr::read_only_id_fault(ident, span));
     }
-    if let Some(span) = field.has_param {
+    // Callers set a chosen identifier when they create the resource.
+    let is_chosen = attr::has_option(field.attributes, "create_input", "chosen");
+    if let Some(span) = field.has_param.filter(|_| !is_chosen) {
         errors.push(fault(
             span,
             format_args!("`{ident}` {why} and never part of `input`: leave `#[param(…)]` out"),

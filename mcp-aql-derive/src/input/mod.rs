@@ -5,6 +5,6 @@ pub(crate) mod check;
 mod model;
 mod rule_tree;
 
-pub(crate) use attr::{InputDerive, container, value};
+pub(crate) use attr::{CreateOptions, InputDerive, container};
 pub(crate) use model::{FieldRole, InputField, InputModel};
 pub(crate) use rule_tree::mentions;

@@ -187,15 +187,13 @@ pub(super) fn place(attributes: &[Attribute]) -> Option<Span> {
     Some(attribute.path().span())
 }
 
-/// Reports whether a field has `#[param(sensitive)]`, whose other options belong to other derives.
-pub(super) fn is_sensitive(attributes: &[Attribute]) -> bool {
-    let params = attributes.iter().filter(|attribute| is_called(attribute, "param"));
-    let mut tokens =
-        params.filter_map(|param| Some(param.meta.require_list().ok()?.tokens.clone()));
+/// Reports whether a field has an option of an attribute that belongs to another derive, such as `#[param(sensitive)]`.
+pub(crate) fn has_option(attributes: &[Attribute], attribute: &str, option: &str) -> bool {
+    let lists = attributes.iter().filter(|it| is_called(it, attribute));
+    let mut tokens = lists.filter_map(|it| Some(it.meta.require_list().ok()?.tokens.clone()));
     tokens.any(|tokens| {
-        tokens.into_iter().any(
-            |token| matches!(token, proc_macro2::TokenTree::Ident(option) if option == "sensitive"),
-        )
+        let mut tokens = tokens.into_iter();
+        tokens.any(|token| matches!(token, proc_macro2::TokenTree::Ident(name) if name == option))
     })
 }
 

@@ -38,6 +38,8 @@ pub(super) struct FieldModel<'a> {
     pub(super) hidden: bool,
     /// Whether the value of the field is a secret: `#[param(sensitive)]`.
     pub(super) is_sensitive: bool,
+    /// Whether callers choose the value of a new record's identifier.
+    pub(super) is_chosen: bool,
     /// The span of `#[resource(…)]`.
     pub(super) attribute: Option<Span>,
     pub(super) serde: SerdeAttr,
@@ -127,7 +129,8 @@ impl<'a> FieldModel<'a> {
             doc,
             references,
             hidden: serde.skip || serde.skip_serializing,
-            is_sensitive: attr::is_sensitive(&field.attrs),
+            is_sensitive: attr::has_option(&field.attrs, "param", "sensitive"),
+            is_chosen: attr::has_option(&field.attrs, "create_input", "chosen"),
             attribute: attr::place(&field.attrs),
             serde,
         })

@@ -51,7 +51,13 @@ fn implementation(
             const VERSION: ::core::option::Option<&'static str> = ::core::option::Option::Some(#name);
         }
     });
-    let operations = operations.iter().map(|operation| entry(ident, operation, runtime));
+    let is_chosen = id.is_chosen;
+    let operations = operations.iter().map(|operation| entry(ident, operation, is_chosen, runtime));
+    let chosen = is_chosen.then(|| {
+        quote!(
+            const CHOSEN_ID: bool = true;
+        )
+    });
     Some(quote! {
         #[automatically_derived]
         impl #records::Record for #ident {
@@ -60,6 +66,7 @@ fn implementation(
             const NAMES: #records::RecordNames = #names;
             const ID: #runtime::table::ParameterSpec =
                 #runtime::__private::required::<#id_type, #function>(#id_name, #description);
+            #chosen
             #described_by
             #version_name
             #write_only
@@ -82,7 +89,12 @@ fn implementation(
 }
 
 /// Generates an operation with its options.
-fn entry(ident: &Ident, operation: &ReadyOperation, runtime: &RuntimePath) -> TokenStream {
+fn entry(
+    ident: &Ident,
+    operation: &ReadyOperation,
+    is_chosen: bool,
+    runtime: &RuntimePath,
+) -> TokenStream {
     let danger = operation.danger.as_ref().map(|danger| {
         // The question before a deletion names fields of the record, and `NAMES` has it.
         danger.tokens(runtime, operation.kind != ReadyKind::Delete)
@@ -90,7 +102,11 @@ fn entry(ident: &Ident, operation: &ReadyOperation, runtime: &RuntimePath) -> To
     let examples = example::tokens(&operation.examples, runtime);
     // rustc reports a missing trait of the resource where the operation is chosen.
     let runtime = runtime.at(operation.span);
-    let function = format_ident!("{}", operation.kind.verb(), span = operation.span);
+    let function = match operation.kind {
+        ReadyKind::Create if is_chosen => "create_chosen",
+        kind => kind.verb(),
+    };
+    let function = format_ident!("{function}", span = operation.span);
     let mut ident = ident.clone();
     ident.set_span(operation.span);
     quote_spanned! {operation.span=>

@@ -1,7 +1,6 @@
 //! Runs the tests on SQLite, through rusqlite.
 
 use mcp_aql::query::sql::{SqlValue, Statement};
-use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, params};
 
 use crate::Item;
@@ -9,7 +8,7 @@ use crate::Item;
 /// The reason why a query failed.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Executes a statement: all the code that this driver needs.
+/// Executes a statement.
 ///
 /// # Errors
 /// Returns the errors of the driver.
@@ -17,30 +16,7 @@ pub fn execute(
     connection: &Connection,
     statement: &Statement,
 ) -> Result<Vec<Vec<SqlValue>>, Failure> {
-    let mut prepared = connection.prepare_cached(&statement.sql)?;
-    let width = prepared.column_count();
-    let values = statement.values.iter().map(|value| match value {
-        SqlValue::Null => ToSqlOutput::Owned(Value::Null),
-        SqlValue::Bool(value) => ToSqlOutput::Owned(Value::Integer((*value).into())),
-        SqlValue::Int(value) => ToSqlOutput::Owned(Value::Integer(*value)),
-        SqlValue::Float(value) => ToSqlOutput::Owned(Value::Real(*value)),
-        SqlValue::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
-    });
-    let mut rows = prepared.query(rusqlite::params_from_iter(values))?;
-    let mut all = Vec::new();
-    while let Some(row) = rows.next()? {
-        let value = |column| {
-            Ok(match row.get_ref(column)? {
-                ValueRef::Null => SqlValue::Null,
-                ValueRef::Integer(value) => SqlValue::Int(value),
-                ValueRef::Real(value) => SqlValue::Float(value),
-                ValueRef::Text(text) => SqlValue::Text(std::str::from_utf8(text)?.to_owned()),
-                ValueRef::Blob(_) => return Err("no column of ours holds a blob".into()),
-            })
-        };
-        all.push((0..width).map(value).collect::<Result<Vec<_>, Failure>>()?);
-    }
-    Ok(all)
+    Ok(statement.run_on(connection)?)
 }
 
 /// The table of [items](Item).

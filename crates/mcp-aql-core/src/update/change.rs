@@ -145,6 +145,12 @@ impl<T> Update<T> {
         Value::Object(self.input.clone())
     }
 
+    /// The fields in `input` with their JSON.
+    #[doc(hidden)]
+    pub fn into_fields(self) -> Map<String, Value> {
+        self.input
+    }
+
     /// Converts like [`to_merge_patch`](Self::to_merge_patch), without a copy.
     pub fn into_merge_patch(self) -> Value {
         Value::Object(self.input)

@@ -79,7 +79,7 @@ pub(crate) fn read_fields(
         None => {}
     }
     selection.open = OpenPaths::of(&selection.projection);
-    given.open_paths.extend(selection.open.clone());
+    given.late_warnings.extend(selection.open.clone().map(|open| open as _));
     ParsedFields { selection, given: asked }
 }
 

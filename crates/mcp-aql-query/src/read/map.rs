@@ -24,7 +24,7 @@ pub(crate) fn read_map<Q: QueryArgument>(
         key,
         capabilities: &capabilities,
         warnings: Vec::new(),
-        open_paths: Vec::new(),
+        late_warnings: Vec::new(),
     };
     let mut faults = QueryFaults::default();
     let mut shape_faults = shape::Faults::default();

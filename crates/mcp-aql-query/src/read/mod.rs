@@ -91,6 +91,7 @@ pub(crate) fn read_plan(
         include_total_count: surface.options.count && items,
         applied: Arc::new(applied),
         seal: Arc::new(seal),
+        odd: given.odd_values(),
     })
 }
 

@@ -155,6 +155,7 @@ fn open(
                 | (Some(ValueKind::Text | ValueKind::Choice), Scalar::Text(_))
                 | (Some(ValueKind::Date), Scalar::Date(_))
                 | (Some(ValueKind::Instant), Scalar::Instant(_))
+                | (Some(_), Scalar::Stored(_))
         )
     };
     (values.len() == sort.len() && sort.iter().zip(&values).all(fits)).then_some(values)

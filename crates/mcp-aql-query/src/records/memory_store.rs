@@ -5,12 +5,14 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use mcp_aql_core::error::OperationError;
-use mcp_aql_core::operation::Context;
 use mcp_aql_core::paging::Page;
+use mcp_aql_protocol::ErrorCode;
+use tokio::sync::Mutex;
 
 use super::new_id::NewId;
-use super::{Record, ResourceStore, changed_identifier};
+use super::{Record, ResourceStore, StoreCall, changed_identifier};
 use crate::collection::CollectionQuery;
+use crate::single::{Fields, SelectedFields};
 
 /// Records in memory. They are lost when the process ends. Clones share the records.
 ///
@@ -44,13 +46,20 @@ use crate::collection::CollectionQuery;
 /// # Ok(()) }
 /// ```
 pub struct MemoryStore<R: Record> {
-    shared: Arc<RwLock<Records<R>>>,
+    shared: Arc<Shared<R>>,
 }
 
-/// The records, and the number of the last new one.
+struct Shared<R: Record> {
+    records: RwLock<Records<R>>,
+    /// The turn of a call that changes records: it may wait for other stores.
+    turn: Mutex<()>,
+}
+
+/// The records, the number of the last new one, and the number of changes.
 struct Records<R: Record> {
     by_id: BTreeMap<R::Id, R>,
     last_number: u64,
+    changes: u64,
 }
 
 impl<R: Record> MemoryStore<R> {
@@ -72,18 +81,21 @@ impl<R: Record> MemoryStore<R> {
     // A panic in a store's closure leaves the records as they were: they are replaced as a whole. The closure of `write`
     // changes them itself, and is its author's responsibility.
     fn records(&self) -> RwLockReadGuard<'_, Records<R>> {
-        self.shared.read().unwrap_or_else(PoisonError::into_inner)
+        self.shared.records.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn records_mut(&self) -> RwLockWriteGuard<'_, Records<R>> {
-        self.shared.write().unwrap_or_else(PoisonError::into_inner)
+        let mut records = self.shared.records.write().unwrap_or_else(PoisonError::into_inner);
+        records.changes += 1;
+        records
     }
 }
 
 impl<R: Record> FromIterator<R> for MemoryStore<R> {
     fn from_iter<I: IntoIterator<Item = R>>(records: I) -> Self {
         let by_id = records.into_iter().map(|record| (record.id().clone(), record)).collect();
-        Self { shared: Arc::new(RwLock::new(Records { by_id, last_number: 0 })) }
+        let records = RwLock::new(Records { by_id, last_number: 0, changes: 0 });
+        Self { shared: Arc::new(Shared { records, turn: Mutex::new(()) }) }
     }
 }
 
@@ -113,20 +125,16 @@ impl<R: Record<Id: NewId>> ResourceStore for MemoryStore<R> {
 
     async fn insert(
         &self,
-        _context: &Context,
+        call: &StoreCall<'_, R>,
         make: impl FnOnce(R::Id) -> Result<R, OperationError> + Send,
         after: impl FnOnce(&R) -> Result<(), OperationError> + Send,
     ) -> Result<R, OperationError> {
-        let mut records = self.records_mut();
-        let mut number = records.last_number;
-        let id = loop {
-            number += 1;
-            let id = R::Id::from_number(R::NAMES.singular, number);
-            if !records.by_id.contains_key(&id) {
-                break id;
-            }
-        };
+        let _turn = self.shared.turn.lock().await;
+        let (number, id) = self.next_id();
         let record = make(id)?;
+        call.check_references(None, &record).await?;
+        call.check_stays(&record)?;
+        let mut records = self.records_mut();
         records.last_number = number;
         if records.by_id.contains_key(record.id()) {
             return Err(OperationError::already_exists(R::NAMES.singular, record.id()));
@@ -136,48 +144,102 @@ impl<R: Record<Id: NewId>> ResourceStore for MemoryStore<R> {
         Ok(record)
     }
 
-    async fn get(&self, _context: &Context, id: &R::Id) -> Result<Option<R>, OperationError> {
-        Ok(self.records().by_id.get(id).cloned())
+    async fn get(&self, call: &StoreCall<'_, R>, id: &R::Id) -> Result<Option<R>, OperationError> {
+        self.visible(call, id).map(|found| found.map(|(record, _)| record))
+    }
+
+    async fn get_fields(
+        &self,
+        call: &StoreCall<'_, R>,
+        id: &R::Id,
+        fields: &Fields<R>,
+    ) -> Result<Option<SelectedFields<R>>, OperationError> {
+        Ok(self.get(call, id).await?.map(|record| fields.of(record)))
     }
 
     async fn select(
         &self,
-        _context: &Context,
+        call: &StoreCall<'_, R>,
         query: &CollectionQuery<R>,
     ) -> Result<Page<R>, OperationError> {
-        query.run(self.records().by_id.values())
+        query.restricted(call.rows())?.run(self.records().by_id.values())
     }
 
     async fn update(
         &self,
-        _context: &Context,
+        call: &StoreCall<'_, R>,
         id: &R::Id,
         change: impl FnOnce(&mut R) -> Result<(), OperationError> + Send,
         after: impl FnOnce(&R) -> Result<(), OperationError> + Send,
     ) -> Result<Option<R>, OperationError> {
-        let mut records = self.records_mut();
-        let Some(stored) = records.by_id.get_mut(id) else { return Ok(None) };
-        let mut record = stored.clone();
+        let _turn = self.shared.turn.lock().await;
+        let Some((old, changes)) = self.visible(call, id)? else { return Ok(None) };
+        let mut record = old.clone();
         change(&mut record)?;
         if record.id() != id {
             return Err(changed_identifier());
         }
+        call.check_references(Some(&old), &record).await?;
+        call.check_stays(&record)?;
+        let mut records = self.unchanged_since(changes)?;
         after(&record)?;
-        stored.clone_from(&record);
+        records.by_id.insert(id.clone(), record.clone());
         Ok(Some(record))
     }
 
     async fn delete(
         &self,
-        _context: &Context,
+        call: &StoreCall<'_, R>,
         id: &R::Id,
         check: impl FnOnce(&R) -> Result<(), OperationError> + Send,
         after: impl FnOnce(&R) -> Result<(), OperationError> + Send,
     ) -> Result<Option<R>, OperationError> {
-        let mut records = self.records_mut();
-        let Some(stored) = records.by_id.get(id) else { return Ok(None) };
-        check(stored)?;
-        after(stored)?;
+        let _turn = self.shared.turn.lock().await;
+        let Some((record, changes)) = self.visible(call, id)? else { return Ok(None) };
+        check(&record)?;
+        let mut records = self.unchanged_since(changes)?;
+        after(&record)?;
         Ok(records.by_id.remove(id))
+    }
+}
+
+impl<R: Record> MemoryStore<R> {
+    /// A record that exists for the caller, and the number of changes so far.
+    fn visible(
+        &self,
+        call: &StoreCall<'_, R>,
+        id: &R::Id,
+    ) -> Result<Option<(R, u64)>, OperationError> {
+        let records = self.records();
+        let Some(record) = records.by_id.get(id) else { return Ok(None) };
+        Ok(call.sees(record)?.then(|| (record.clone(), records.changes)))
+    }
+
+    /// The records, unless [`write`](Self::write) has changed them meanwhile.
+    fn unchanged_since(
+        &self,
+        changes: u64,
+    ) -> Result<RwLockWriteGuard<'_, Records<R>>, OperationError> {
+        let records = self.records_mut();
+        if records.changes == changes + 1 {
+            return Ok(records);
+        }
+        let message = format!("The '{}' has changed during the call: repeat it", R::NAMES.singular);
+        Err(OperationError::new(ErrorCode::ConflictVersionMismatch, message))
+    }
+}
+
+impl<R: Record<Id: NewId>> MemoryStore<R> {
+    /// The number and the identifier of a new record.
+    fn next_id(&self) -> (u64, R::Id) {
+        let records = self.records();
+        let mut number = records.last_number;
+        loop {
+            number += 1;
+            let id = R::Id::from_number(R::NAMES.singular, number);
+            if !records.by_id.contains_key(&id) {
+                return (number, id);
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! | part | job |
 //! |---|---|
 //! | [`Record`] | the names of the operations, the identifier and the version of a resource |
-//! | [`ResourceStore`] | the store of the rows |
+//! | [`ResourceStore`], [`StoreCall`] | the store of the rows, and what it knows of a call |
 //! | [`MemoryStore`] | a store in memory |
 //! | [`ResourceRules`], [`RowFilter`] | rules of one's own, and the rows that exist for a caller |
 //! | [`ReadyOperations`], [`Ready`] | the operations of a resource over a store |
@@ -16,21 +16,30 @@ mod new_id;
 mod question;
 pub mod ready;
 mod reference;
+#[cfg_attr(
+    not(feature = "sql"),
+    expect(dead_code, reason = "only databases look up records of each other")
+)]
+mod references;
 mod relationships;
 mod row_filter;
 mod rules;
 mod store;
+mod store_call;
 mod stores;
 mod version;
 
 pub use memory_store::MemoryStore;
 pub use names::{OperationName, RecordNames};
 pub use new_id::NewId;
-pub use ready::{CreatedById, Ready, ReadyOperations};
+pub use ready::{CreatedById, CreatedWithId, Ready, ReadyOperations};
 pub use reference::Reference;
+#[doc(hidden)]
+pub use references::Lookup;
 pub use row_filter::RowFilter;
 pub use rules::{ResourceRules, RuledStore, WithRules};
 pub use store::ResourceStore;
+pub use store_call::StoreCall;
 pub use stores::{ResourceStores, WithResources};
 pub use version::{NoVersion, Version};
 
@@ -63,6 +72,9 @@ pub trait Record: IdentifiedResource + Serialize + Clone {
 
     /// The parameter with the identifier.
     const ID: ParameterSpec;
+
+    /// Whether callers choose the identifier of a new record: `#[create_input(chosen)]`.
+    const CHOSEN_ID: bool = false;
 
     /// The field that describes a record to a person: the first one that can be searched and is not a secret.
     const DESCRIBED_BY: Option<&'static str> = None;

@@ -4,7 +4,8 @@ use std::fmt;
 
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::operation::{
-    Call, DataKey, OperationEntry, OperationSpec, Outcome, ParamGroup, ParameterEntry, Preview,
+    Call, Context, DataKey, OperationEntry, OperationSpec, Outcome, ParamGroup, ParameterEntry,
+    Preview,
 };
 use mcp_aql_core::paging::Page;
 use mcp_aql_core::resource::{Create, CreateInput};
@@ -12,7 +13,8 @@ use mcp_aql_core::spec::{DangerSpec, ReturnsSpec};
 use mcp_aql_core::update::UpdateInput;
 use mcp_aql_protocol::SemanticCategory;
 
-use super::{Record, ResourceStore, question};
+use super::references::ReferenceTargets;
+use super::{Record, ResourceStore, StoreCall, question};
 use crate::collection::CollectionQuery;
 use crate::entry::QueryEntry;
 use crate::options::{QueryOptions, TextSearch};
@@ -21,6 +23,7 @@ use crate::single::Fields;
 /// A store with the ready operations of its resource.
 pub struct Ready<S> {
     pub(super) store: S,
+    pub(super) targets: ReferenceTargets,
 }
 
 impl<S> fmt::Debug for Ready<S> {
@@ -44,8 +47,8 @@ pub trait ReadyOperations<S: ResourceStore<Resource = Self>>: Record {
 /// The resource of a store.
 type Resource<S> = <S as ResourceStore>::Resource;
 
-/// The record, or the error that there is none with this identifier.
-fn found<R: Record>(record: Option<R>, id: &R::Id) -> Result<R, OperationError> {
+/// The record or its row, or the error that there is none with this identifier.
+fn found<R: Record, T>(record: Option<T>, id: &R::Id) -> Result<T, OperationError> {
     record.ok_or_else(|| OperationError::not_found(R::NAMES.singular, id))
 }
 
@@ -57,7 +60,7 @@ fn nothing<R>(_: &R) -> Result<(), OperationError> {
 impl<S: ResourceStore> Ready<S> {
     const ID: ParameterEntry = ParameterEntry::One(Resource::<S>::ID);
 
-    const ROW: ReturnsSpec = ReturnsSpec::of::<Resource<S>, _>();
+    const ROW: ReturnsSpec = ReturnsSpec::of::<S::Row, _>();
     const ROWS: ReturnsSpec = ReturnsSpec::of::<Page<S::Row>, _>();
 
     const GET: OperationEntry<Self> = OperationEntry::new(
@@ -77,8 +80,9 @@ impl<S: ResourceStore> Ready<S> {
             Box::pin(async move {
                 let id = call.param()?;
                 let fields = call.composite::<Fields<Resource<S>>>()?;
-                let record = found(ready.store.get(&call.context(), &id).await?, &id)?;
-                call.reply(fields.of(record))
+                let context = call.context();
+                let row = ready.store.get_fields(&ready.call(&context), &id, &fields).await?;
+                call.reply(found::<Resource<S>, _>(row, &id))
             })
         },
     );
@@ -127,6 +131,11 @@ impl<S: ResourceStore> Ready<S> {
     )
     .preview(|ready: &Self, call| Box::pin(ready.preview(call)));
 
+    /// The call as the store sees it.
+    fn call<'a>(&self, context: &'a Context) -> StoreCall<'a, Resource<S>> {
+        StoreCall::new(context).with_targets(self.targets.clone())
+    }
+
     async fn delete(&self, mut call: Call) -> Outcome {
         let id = call.param()?;
         let if_match = call.group::<<Resource<S> as Record>::IfMatch>()?;
@@ -141,8 +150,8 @@ impl<S: ResourceStore> Ready<S> {
                 }
             }
         };
-        let deleted = self.store.delete(&context, &id, check, nothing).await?;
-        call.reply(found(deleted, &id))
+        let deleted = self.store.delete(&self.call(&context), &id, check, nothing).await?;
+        call.reply(found::<Resource<S>, _>(deleted, &id))
     }
 
     /// What a deletion would remove. The call is refused here if it would fail. The confirmation is valid for the record as
@@ -150,7 +159,9 @@ impl<S: ResourceStore> Ready<S> {
     async fn preview(&self, mut call: Call) -> Result<Preview, OperationError> {
         let id: <Resource<S> as Record>::Id = call.param()?;
         let if_match = call.group::<<Resource<S> as Record>::IfMatch>()?;
-        let record = found(self.store.before_delete(&call.context(), &id).await?, &id)?;
+        let context = call.context();
+        let record = self.store.before_delete(&self.call(&context), &id).await?;
+        let record = found::<Resource<S>, _>(record, &id)?;
         record.check_version(&if_match)?;
         let names = Resource::<S>::NAMES;
         if let Some(own) = names.own_delete_question {
@@ -166,7 +177,8 @@ impl<S: ResourceStore> Ready<S> {
 
     async fn select(&self, mut call: Call) -> Outcome {
         let query = call.composite::<CollectionQuery<Resource<S>>>()?;
-        let page = self.store.select(&call.context(), &query).await;
+        let context = call.context();
+        let page = self.store.select(&self.call(&context), &query).await;
         call.reply(page)
     }
 }
@@ -182,6 +194,23 @@ pub trait CreatedById: CreateInput<Rest = <Self as Record>::Id> + Record {}
 
 #[diagnostic::do_not_recommend]
 impl<R: Record + CreateInput<Rest = <R as Record>::Id>> CreatedById for R {}
+
+/// A resource that a ready operation can create with an identifier of its callers: they set every field.
+#[diagnostic::on_unimplemented(
+    message = "a ready operation cannot create a `{Self}`",
+    label = "cannot be created by a ready operation",
+    note = "give each field that callers do not set a value: `#[create_input(value = …)]`"
+)]
+pub trait CreatedWithId: CreateInput<Rest = ()> + Record {}
+
+#[diagnostic::do_not_recommend]
+impl<R: Record + CreateInput<Rest = ()>> CreatedWithId for R {}
+
+/// The operation that creates a record with an identifier of its caller and returns it.
+pub const fn create_chosen<R: CreatedWithId, S: ResourceStore<Resource = R>>()
+-> OperationEntry<Ready<S>> {
+    Ready::<S>::CREATE_CHOSEN
+}
 
 /// The operation that creates a record and returns it.
 pub const fn create<R: CreatedById, S: ResourceStore<Resource = R>>() -> OperationEntry<Ready<S>> {
@@ -214,26 +243,35 @@ pub const fn delete<R: Record, S: ResourceStore<Resource = R>>() -> OperationEnt
     Ready::<S>::DELETE
 }
 
+impl<R: Record + CreateInput, S: ResourceStore<Resource = R>> Ready<S> {
+    const CREATE_SPEC: OperationSpec = OperationSpec::new(
+        R::NAMES.create.name,
+        SemanticCategory::Create,
+        R::NAMES.create.description,
+    )
+    .parameters(&[ParameterEntry::Group(<R as CreateInput>::PARAMETERS)])
+    .returns(Self::ROW)
+    .data_key(DataKey::Named(R::NAMES.singular))
+    .show_sample();
+
+    /// Adds the record that the call describes.
+    async fn create(&self, mut call: Call, rest: impl FnOnce(R::Id) -> R::Rest + Send) -> Outcome {
+        let input = call.group::<Create<R>>()?;
+        let make = |id| Ok(input.into_resource(rest(id)));
+        let context = call.context();
+        let created = self.store.insert(&self.call(&context), make, nothing).await;
+        call.reply(created)
+    }
+}
+
 impl<S: ResourceStore<Resource: CreatedById>> Ready<S> {
-    const CREATE: OperationEntry<Self> = OperationEntry::new(
-        OperationSpec::new(
-            Resource::<S>::NAMES.create.name,
-            SemanticCategory::Create,
-            Resource::<S>::NAMES.create.description,
-        )
-        .parameters(&[ParameterEntry::Group(<Resource<S> as CreateInput>::PARAMETERS)])
-        .returns(Self::ROW)
-        .data_key(DataKey::Named(Resource::<S>::NAMES.singular))
-        .show_sample(),
-        |ready, mut call| {
-            Box::pin(async move {
-                let input = call.group::<Create<Resource<S>>>()?;
-                let make = |id| Ok(input.into_resource(id));
-                let created = ready.store.insert(&call.context(), make, nothing).await;
-                call.reply(created)
-            })
-        },
-    );
+    const CREATE: OperationEntry<Self> =
+        OperationEntry::new(Self::CREATE_SPEC, |ready, call| Box::pin(ready.create(call, |id| id)));
+}
+
+impl<S: ResourceStore<Resource: CreatedWithId>> Ready<S> {
+    const CREATE_CHOSEN: OperationEntry<Self> =
+        OperationEntry::new(Self::CREATE_SPEC, |ready, call| Box::pin(ready.create(call, drop)));
 }
 
 impl<S: ResourceStore<Resource: UpdateInput>> Ready<S> {
@@ -256,14 +294,17 @@ impl<S: ResourceStore<Resource: UpdateInput>> Ready<S> {
                 let id = call.param()?;
                 let if_match = call.group::<<Resource<S> as Record>::IfMatch>()?;
                 let input = call.input::<Resource<S>>()?;
+                let given = input.clone().into_fields();
                 let change = |record: &mut Resource<S>| {
                     record.check_version(&if_match)?;
                     input.merge_into(record);
                     record.advance_version();
                     Ok(())
                 };
-                let changed = ready.store.update(&call.context(), &id, change, nothing).await?;
-                call.reply(found(changed, &id))
+                let context = call.context();
+                let store_call = ready.call(&context).setting(&given);
+                let changed = ready.store.update(&store_call, &id, change, nothing).await?;
+                call.reply(found::<Resource<S>, _>(changed, &id))
             })
         },
     );

@@ -1,9 +1,12 @@
 //! References from the records of one resource to those of others.
 
+use mcp_aql_core::error::OperationError;
 use serde_json::Value;
 
 use super::Record;
+use crate::collection::CollectionQuery;
 use crate::resource_spec::RelationshipType;
+use crate::single::Fields;
 use crate::value::{Scalar, ValueKind};
 
 /// A field with the identifier of another record, or with a list of them: `#[resource(references = "customer")]`.
@@ -43,6 +46,16 @@ pub(super) fn operand<R: Record>(field: &str, text: &str) -> Option<Scalar> {
         ValueKind::Integer => text.parse().ok().map(Scalar::Int),
         _ => Some(Scalar::from(text.to_owned())),
     }
+}
+
+/// The query of one record with selected fields.
+pub(super) fn query_of<R: Record>(
+    id: &R::Id,
+    fields: &Fields<R>,
+) -> Result<CollectionQuery<R>, OperationError> {
+    let place = R::model().schema().index_of(R::ID.name);
+    let place = place.ok_or_else(|| OperationError::internal("there is no identifier"))?;
+    Ok(fields.query_of(place, operand::<R>(R::ID.name, &id.to_string())))
 }
 
 /// Returns the identifiers in the value of a field.

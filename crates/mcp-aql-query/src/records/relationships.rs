@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use super::ready::Ready;
 use super::reference::{Reference, id_of, ids_in, operand};
-use super::{Record, ResourceStore};
+use super::references::{Lookup, ReferenceTarget};
+use super::{Record, ResourceStore, StoreCall};
 use crate::collection::CollectionQuery;
 use crate::entry::QueryEntry;
 use crate::options::QueryOptions;
@@ -29,31 +30,43 @@ use crate::resource_spec::RelationshipType;
 /// The maximum number of records that one query of a store returns.
 const RECORDS_PER_QUERY: usize = 1_000;
 
-/// The relationships that the records of one store have.
-pub trait StoredEdges: Send + Sync {
-    /// Returns the kind of the store's elements.
-    fn element_type(&self) -> &'static str;
-
+/// The records of one store, as elements with relationships.
+pub trait StoredRecords: ReferenceTarget {
     /// Returns the relationships whose references are in records of the store.
     fn edges<'a>(
         &'a self,
         context: &'a Context,
         at: EdgeRequest<'a>,
     ) -> BoxFuture<'a, Result<Vec<Edge>, OperationError>>;
-
-    /// Returns whether there is a record with this name.
-    fn contains<'a>(
-        &'a self,
-        context: &'a Context,
-        name: &'a str,
-    ) -> BoxFuture<'a, Result<bool, OperationError>>;
 }
 
-impl<S: ResourceStore> StoredEdges for Ready<S> {
+impl<S: ResourceStore> ReferenceTarget for Ready<S> {
     fn element_type(&self) -> &'static str {
         S::Resource::NAMES.singular
     }
 
+    fn contains<'a>(
+        &'a self,
+        context: &'a Context,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<bool, OperationError>> {
+        Box::pin(async move {
+            let Some(id) = id_of::<S::Resource>(name) else { return Ok(false) };
+            self.store.exists(&StoreCall::new(context), &id).await
+        })
+    }
+
+    fn is_restricted(&self, context: &Context) -> bool {
+        !self.store.rows(context).is_all()
+    }
+
+    fn lookup(&self, context: &Context, name: &str) -> Result<Option<Lookup>, OperationError> {
+        let Some(id) = id_of::<S::Resource>(name) else { return Ok(None) };
+        self.store.lookup(&StoreCall::new(context), &id)
+    }
+}
+
+impl<S: ResourceStore> StoredRecords for Ready<S> {
     fn edges<'a>(
         &'a self,
         context: &'a Context,
@@ -81,17 +94,6 @@ impl<S: ResourceStore> StoredEdges for Ready<S> {
             Ok(edges)
         })
     }
-
-    fn contains<'a>(
-        &'a self,
-        context: &'a Context,
-        name: &'a str,
-    ) -> BoxFuture<'a, Result<bool, OperationError>> {
-        Box::pin(async move {
-            let Some(id) = id_of::<S::Resource>(name) else { return Ok(false) };
-            Ok(self.store.get(context, &id).await?.is_some())
-        })
-    }
 }
 
 impl<S: ResourceStore> Ready<S> {
@@ -116,7 +118,7 @@ impl<S: ResourceStore> Ready<S> {
         loop {
             let mut query = query_for_references::<S::Resource>(after, &key)?;
             query.add_condition(condition.clone());
-            let page = self.store.select(context, &query).await?;
+            let page = self.store.select(&StoreCall::new(context), &query).await?;
             let has_more = page.page_info.has_next_page;
             let page = serde_json::to_value(&page).map_err(OperationError::internal)?;
             let rows = page.get("items").and_then(Value::as_array);
@@ -205,7 +207,7 @@ impl<T: StoreTypes> RelationshipKinds for RecordKinds<T> {
 
 /// Several stores with the operation `query_relationships`.
 pub(super) struct RecordGraph<T> {
-    pub(super) stores: Vec<Arc<dyn StoredEdges>>,
+    pub(super) stores: Vec<Arc<dyn StoredRecords>>,
     pub(super) types: PhantomData<fn() -> T>,
 }
 
@@ -233,7 +235,7 @@ impl<T: StoreTypes> RecordGraph<T> {
 
 /// The relationships that exist for a caller.
 struct VisibleGraph<'a> {
-    stores: &'a [Arc<dyn StoredEdges>],
+    stores: &'a [Arc<dyn StoredRecords>],
     context: &'a Context,
 }
 

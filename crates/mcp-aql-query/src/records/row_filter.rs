@@ -69,6 +69,11 @@ impl<R: Resource> RowFilter<R> {
         }
     }
 
+    /// Whether all rows exist.
+    pub(crate) const fn is_all(&self) -> bool {
+        matches!(self.condition, Ok(None))
+    }
+
     /// The rows that satisfy both conditions exist.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
@@ -90,7 +95,7 @@ impl<R: Resource> RowFilter<R> {
         Ok(self.filter()?.is_none_or(|filter| memory::matches(filter, R::model(), row)))
     }
 
-    fn filter(&self) -> Result<Option<&Filter>, OperationError> {
+    pub(crate) fn filter(&self) -> Result<Option<&Filter>, OperationError> {
         let fault = |fault: &String| OperationError::internal(format!("a row filter: {fault}"));
         self.condition.as_ref().map(Option::as_ref).map_err(fault)
     }

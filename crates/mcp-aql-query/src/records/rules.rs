@@ -7,8 +7,10 @@ use mcp_aql_core::error::OperationError;
 use mcp_aql_core::operation::Context;
 use mcp_aql_core::paging::Page;
 
-use super::{Record, ResourceStore, RowFilter};
+use super::references::Lookup;
+use super::{Record, ResourceStore, RowFilter, StoreCall};
 use crate::collection::CollectionQuery;
+use crate::single::{Fields, SelectedFields};
 
 /// Rules of your own for a resource. Every method has a default, which allows everything.
 ///
@@ -182,21 +184,15 @@ impl<S, H> fmt::Debug for RuledStore<S, H> {
     }
 }
 
-/// Refuses a record that its own caller could not see.
-fn stays_visible<R: Record>(rows: &RowFilter<R>, record: &R) -> Result<(), OperationError> {
-    if rows.matches(record)? {
-        return Ok(());
+impl<S, H> RuledStore<S, H>
+where
+    S: ResourceStore,
+    H: ResourceRules<Resource = S::Resource>,
+{
+    /// The call with the rows that the rules leave.
+    fn restricted<'a>(&self, call: &StoreCall<'a, S::Resource>) -> StoreCall<'a, S::Resource> {
+        call.restricted(self.rules.visible(call.context()))
     }
-    let singular = R::NAMES.singular;
-    Err(OperationError::permission_denied(format!("the {singular} would belong to another caller")))
-}
-
-/// Refuses a record that does not exist for the caller.
-fn exists<R: Record>(rows: &RowFilter<R>, record: &R) -> Result<(), OperationError> {
-    if rows.matches(record)? {
-        return Ok(());
-    }
-    Err(OperationError::not_found(R::NAMES.singular, record.id()))
 }
 
 impl<S, H> ResourceStore for RuledStore<S, H>
@@ -211,60 +207,87 @@ where
         self.store.problems()
     }
 
+    fn computed_fields(&self) -> Vec<String> {
+        self.store.computed_fields()
+    }
+
+    fn rows(&self, context: &Context) -> RowFilter<S::Resource> {
+        self.store.rows(context).and(self.rules.visible(context))
+    }
+
+    fn lookup(
+        &self,
+        call: &StoreCall<'_, S::Resource>,
+        id: &<S::Resource as Record>::Id,
+    ) -> Result<Option<Lookup>, OperationError> {
+        self.store.lookup(&self.restricted(call), id)
+    }
+
     async fn insert(
         &self,
-        context: &Context,
+        call: &StoreCall<'_, S::Resource>,
         make: impl FnOnce(<S::Resource as Record>::Id) -> Result<S::Resource, OperationError> + Send,
         after: impl FnOnce(&S::Resource) -> Result<(), OperationError> + Send,
-    ) -> Result<S::Resource, OperationError> {
-        let rows = self.rules.visible(context);
+    ) -> Result<S::Row, OperationError> {
+        let (call, context) = (self.restricted(call), call.context());
         let ruled = |id| {
             let mut record = make(id)?;
             self.rules.before_create(context, &mut record)?;
-            stays_visible(&rows, &record)?;
             Ok(record)
         };
         let finish = |record: &S::Resource| {
             self.rules.after_create(context, record)?;
             after(record)
         };
-        self.store.insert(context, ruled, finish).await
+        self.store.insert(&call, ruled, finish).await
     }
 
     async fn get(
         &self,
-        context: &Context,
+        call: &StoreCall<'_, S::Resource>,
         id: &<S::Resource as Record>::Id,
     ) -> Result<Option<S::Resource>, OperationError> {
-        let rows = self.rules.visible(context);
-        let Some(record) = self.store.get(context, id).await? else { return Ok(None) };
-        Ok(rows.matches(&record)?.then_some(record))
+        self.store.get(&self.restricted(call), id).await
+    }
+
+    async fn get_fields(
+        &self,
+        call: &StoreCall<'_, S::Resource>,
+        id: &<S::Resource as Record>::Id,
+        fields: &Fields<S::Resource>,
+    ) -> Result<Option<SelectedFields<S::Row>>, OperationError> {
+        self.store.get_fields(&self.restricted(call), id, fields).await
+    }
+
+    async fn exists(
+        &self,
+        call: &StoreCall<'_, S::Resource>,
+        id: &<S::Resource as Record>::Id,
+    ) -> Result<bool, OperationError> {
+        self.store.exists(&self.restricted(call), id).await
     }
 
     async fn select(
         &self,
-        context: &Context,
+        call: &StoreCall<'_, S::Resource>,
         query: &CollectionQuery<S::Resource>,
     ) -> Result<Page<S::Row>, OperationError> {
-        let restricted = query.restricted(&self.rules.visible(context))?;
-        self.store.select(context, &restricted).await
+        self.store.select(&self.restricted(call), query).await
     }
 
     async fn update(
         &self,
-        context: &Context,
+        call: &StoreCall<'_, S::Resource>,
         id: &<S::Resource as Record>::Id,
         change: impl FnOnce(&mut S::Resource) -> Result<(), OperationError> + Send,
         after: impl FnOnce(&S::Resource) -> Result<(), OperationError> + Send,
-    ) -> Result<Option<S::Resource>, OperationError> {
-        let rows = self.rules.visible(context);
+    ) -> Result<Option<S::Row>, OperationError> {
+        let (call, context) = (self.restricted(call), call.context());
         let before = OnceLock::new();
         let ruled = |record: &mut S::Resource| {
-            exists(&rows, record)?;
             let old = before.get_or_init(|| record.clone());
             change(record)?;
-            self.rules.before_update(context, old, record)?;
-            stays_visible(&rows, record)
+            self.rules.before_update(context, old, record)
         };
         let finish = |record: &S::Resource| {
             if let Some(old) = before.get() {
@@ -272,21 +295,19 @@ where
             }
             after(record)
         };
-        self.store.update(context, id, ruled, finish).await
+        self.store.update(&call, id, ruled, finish).await
     }
 
     async fn before_delete(
         &self,
-        context: &Context,
+        call: &StoreCall<'_, S::Resource>,
         id: &<S::Resource as Record>::Id,
     ) -> Result<Option<S::Resource>, OperationError> {
-        let rows = self.rules.visible(context);
-        let Some(record) = self.store.before_delete(context, id).await? else { return Ok(None) };
-        if !rows.matches(&record)? {
-            return Ok(None);
+        let record = self.store.before_delete(&self.restricted(call), id).await?;
+        if let Some(record) = &record {
+            self.rules.before_delete(call.context(), record)?;
         }
-        self.rules.before_delete(context, &record)?;
-        Ok(Some(record))
+        Ok(record)
     }
 
     fn describe(&self, record: &S::Resource) -> Option<String> {
@@ -295,14 +316,13 @@ where
 
     async fn delete(
         &self,
-        context: &Context,
+        call: &StoreCall<'_, S::Resource>,
         id: &<S::Resource as Record>::Id,
         check: impl FnOnce(&S::Resource) -> Result<(), OperationError> + Send,
         after: impl FnOnce(&S::Resource) -> Result<(), OperationError> + Send,
-    ) -> Result<Option<S::Resource>, OperationError> {
-        let rows = self.rules.visible(context);
+    ) -> Result<Option<S::Row>, OperationError> {
+        let (call, context) = (self.restricted(call), call.context());
         let ruled = |record: &S::Resource| {
-            exists(&rows, record)?;
             check(record)?;
             self.rules.before_delete(context, record)
         };
@@ -310,6 +330,6 @@ where
             self.rules.after_delete(context, record)?;
             after(record)
         };
-        self.store.delete(context, id, ruled, finish).await
+        self.store.delete(&call, id, ruled, finish).await
     }
 }

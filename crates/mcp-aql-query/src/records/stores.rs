@@ -4,10 +4,13 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use mcp_aql_core::adapter::AdapterBuilder;
+use mcp_aql_core::operation::{OperationSpec, ParameterEntry};
+use mcp_aql_protocol::SemanticCategory;
 
 use super::ready::{Ready, ReadyOperations};
 use super::reference::Reference;
-use super::relationships::{RecordGraph, StoreTypes, StoredEdges};
+use super::references::{ReferenceTarget, ReferenceTargets};
+use super::relationships::{RecordGraph, StoreTypes, StoredRecords};
 use super::{Record, ResourceStore};
 use crate::value::ValueKind;
 
@@ -100,7 +103,7 @@ impl WithResources for AdapterBuilder {
 pub trait ResourceStores: StoreTypes {
     /// Adds the ready operations of each store.
     #[doc(hidden)]
-    fn add_to(self, builder: AdapterBuilder) -> (AdapterBuilder, Vec<Arc<dyn StoredEdges>>);
+    fn add_to(self, builder: AdapterBuilder) -> (AdapterBuilder, Vec<Arc<dyn StoredRecords>>);
 }
 
 /// The kind and the name of an element.
@@ -113,6 +116,34 @@ fn example_element<R: Record>() -> (String, String) {
         _ => format!("{singular}-1"),
     };
     (singular.to_owned(), name)
+}
+
+/// The problems of operations that set fields which their store computes.
+fn settable_fields<'a>(
+    computed: &[String],
+    operations: impl Iterator<Item = &'a OperationSpec>,
+) -> Vec<String> {
+    let mut problems = Vec::new();
+    for operation in operations {
+        for field in computed {
+            let is_set = operation.parameters.iter().any(|parameters| match parameters {
+                ParameterEntry::Group(group) => {
+                    operation.category == SemanticCategory::Create
+                        && group.iter().any(|parameter| parameter.name == field)
+                }
+                ParameterEntry::Input(input) => input.field(field).is_some(),
+                _ => false,
+            });
+            if is_set {
+                problems.push(format!(
+                    "'{}' sets '{field}', which is an expression of its table: write `#[resource(read_only)]` and \
+                     `#[create_input(value = …)]` above the field",
+                    operation.name
+                ));
+            }
+        }
+    }
+    problems
 }
 
 macro_rules! tuple_of_stores {
@@ -133,15 +164,23 @@ macro_rules! tuple_of_stores {
             fn add_to(
                 self,
                 mut builder: AdapterBuilder,
-            ) -> (AdapterBuilder, Vec<Arc<dyn StoredEdges>>) {
+            ) -> (AdapterBuilder, Vec<Arc<dyn StoredRecords>>) {
+                // All stores of the adapter, also those of other calls.
+                let targets = builder.state_of_part::<ReferenceTargets>();
                 #[expect(non_snake_case, reason = "a variable has the name of its type")]
                 let ($($store,)+) = self;
-                let mut stores: Vec<Arc<dyn StoredEdges>> = Vec::new();
+                let mut stores: Vec<Arc<dyn StoredRecords>> = Vec::new();
                 $(
-                    builder = $store.problems().into_iter().fold(builder, AdapterBuilder::problem);
-                    let ready = Arc::new(Ready { store: $store });
+                    let problems = $store.problems().into_iter().chain(settable_fields(
+                        &$store.computed_fields(),
+                        $store::Resource::OPERATIONS.iter().map(|entry| &entry.spec),
+                    ));
+                    builder = problems.fold(builder, AdapterBuilder::problem);
+                    let ready = Arc::new(Ready { store: $store, targets: targets.clone() });
                     builder =
                         builder.ready_operations(Arc::clone(&ready), $store::Resource::OPERATIONS);
+                    let target: Arc<dyn ReferenceTarget> = Arc::clone(&ready) as _;
+                    targets.add(&target);
                     stores.push(ready);
                 )+
                 (builder, stores)

@@ -126,13 +126,24 @@ fn exists(dialect: Dialect, document: Expr, empty: &'static str) -> Expr {
         Dialect::Sqlite => "json_type",
         Dialect::Postgres => "jsonb_typeof",
     };
-    Expr::from(function(kind).arg(document)).ne(literal(empty))
+    Expr::from(function(kind).arg(dialect.document(document))).ne(literal(empty))
+}
+
+impl Dialect {
+    /// The document in a column. In SQLite, any other text in it would make the statement fail.
+    pub(super) fn document(self, column: Expr) -> Expr {
+        if self == Self::Postgres {
+            return column;
+        }
+        let is_valid = Expr::from(function("json_valid").arg(column.clone()));
+        Expr::Case(Box::new(CaseStatement::new().case(is_valid, column)))
+    }
 }
 
 /// The document if it is a list. Any other document has no entries.
 fn list(dialect: Dialect, document: Expr) -> Expr {
     match dialect {
-        Dialect::Sqlite => document,
+        Dialect::Sqlite => dialect.document(document),
         Dialect::Postgres => {
             let kind = Expr::from(function("jsonb_typeof").arg(document.clone()));
             Expr::Case(Box::new(CaseStatement::new().case(kind.eq(literal("array")), document)))

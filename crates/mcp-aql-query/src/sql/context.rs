@@ -105,18 +105,23 @@ pub(super) struct Source {
 pub(super) struct StoredForm {
     pub(super) info: &'static FieldInfo,
     pub(super) form: Form,
+    pub(super) dialect: Dialect,
 }
 
 impl Source {
     /// The form in which a row contains the field.
-    pub(super) const fn stored(&self) -> StoredForm {
-        StoredForm { info: self.info, form: self.form }
+    pub(super) const fn stored(&self, dialect: Dialect) -> StoredForm {
+        StoredForm { info: self.info, form: self.form, dialect }
     }
 
     /// The field as it is ordered.
     pub(super) fn ordered(&self, dialect: Dialect) -> Expr {
-        if self.form != Form::Choice {
-            return dialect.ordered(self.column.clone(), self.form);
+        match &self.typed {
+            Some((column, kind)) if kind.is_ordered(self.form) => return column.clone(),
+            _ if self.form != Form::Choice => {
+                return dialect.ordered(self.column.clone(), self.form);
+            }
+            _ => {}
         }
         // The names and their number belong to the type, so they are part of the statement.
         let mut rank = sea_query::CaseStatement::new();
@@ -146,7 +151,9 @@ impl Source {
     /// A value to compare with the field for [equality](Self::same), if the column can contain it.
     pub(super) fn equal(&self, dialect: Dialect, value: &Scalar) -> Option<Expr> {
         match &self.typed {
-            Some((_, kind)) if kind.is_compared(self.form) => kind.equal(value, self.info),
+            Some((_, kind)) if kind.is_compared(self.form) => {
+                kind.equal(value, self.info, self.form)
+            }
             _ => match self.operand(dialect, value) {
                 Operand::Exact(value) => Some(value),
                 _ => None,
@@ -162,10 +169,12 @@ impl Source {
     /// A value to compare with the field's [order](Self::ordered).
     pub(super) fn place_of(&self, dialect: Dialect, value: &Scalar) -> Operand {
         match value {
+            Scalar::Stored(value) if self.form == Form::Choice => self.place_of(dialect, value),
             Scalar::Text(name) if self.form == Form::Choice && !self.info.choices.is_empty() => {
                 let rank = i64::try_from(self.info.rank(name)).unwrap_or(i64::MAX);
                 Operand::Exact(Expr::val(rank))
             }
+            Scalar::Stored(_) => dialect.operand(value, self.form),
             _ => self.operand(dialect, value),
         }
     }
@@ -179,7 +188,7 @@ impl Source {
                 Operand::Exact(value.cast_as(Alias::new("real")))
             }
             operand => match &self.typed {
-                Some((_, kind)) => kind.operand(operand),
+                Some((_, kind)) => kind.operand(operand, self.form),
                 None => operand,
             },
         }

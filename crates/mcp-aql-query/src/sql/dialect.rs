@@ -1,7 +1,9 @@
 //! The differences between SQLite and PostgreSQL.
 
 use chrono::{DateTime, Datelike as _, NaiveDate, Timelike as _, Utc};
-use sea_query::{Alias, BinOper, Expr, ExprTrait as _, Func, FunctionCall, Value as Bound};
+use sea_query::{
+    Alias, BinOper, CaseStatement, Expr, ExprTrait as _, Func, FunctionCall, Value as Bound,
+};
 
 use crate::value::{Scalar, ValueKind};
 
@@ -163,28 +165,38 @@ impl Dialect {
         }
     }
 
-    /// A column as it is selected, in one of the types of [`SqlValue`](super::SqlValue).
+    /// A column as it is selected. PostgreSQL converts it to text, which never fails and loses nothing: its numbers may
+    /// be larger and more precise than those of the field, and its dates may be infinite.
     pub(super) fn shown(self, column: Expr, form: Form) -> Expr {
-        if self == Self::Sqlite {
-            return column;
-        }
-        let (column, name) = match form {
-            Form::Boolean => return column,
-            Form::Integer | Form::Unix(_) => (column, "bigint"),
-            Form::Number => (column, "double precision"),
-            Form::Text | Form::Choice | Form::DateText | Form::InstantText | Form::Json => {
-                (column, "text")
-            }
-            // Numbers do not depend on the session's date format.
-            Form::DateNative => {
-                (column.sub(literal("1970-01-01").cast_as(Alias::new("date"))), "bigint")
-            }
-            Form::InstantNative => {
-                let seconds = Expr::cust_with_expr("EXTRACT(EPOCH FROM $1)", column);
-                (seconds.mul(number(1_000_000)), "bigint")
-            }
+        let as_text = |value: Expr| value.cast_as(Alias::new("text"));
+        // Numbers do not depend on the session's date format. What is beyond the calendar of the field remains text.
+        let number_or_text = |column: Expr, count: Expr| {
+            let is_finite = Expr::from(function("isfinite").arg(column.clone()));
+            let is_number = is_finite.and(column.clone().lt(literal("262000-01-01")));
+            let count = CaseStatement::new().case(is_number, as_text(count));
+            Expr::Case(Box::new(count.finally(as_text(column))))
         };
-        column.cast_as(Alias::new(name))
+        match (self, form) {
+            (Self::Sqlite, _) | (_, Form::Boolean) => column,
+            (Self::Postgres, Form::DateNative) => {
+                let epoch = literal("1970-01-01").cast_as(Alias::new("date"));
+                number_or_text(column.clone(), column.sub(epoch))
+            }
+            (Self::Postgres, Form::InstantNative) => {
+                let seconds = Expr::cust_with_expr("EXTRACT(EPOCH FROM $1)", column.clone());
+                let micros = seconds.mul(number(1_000_000)).cast_as(Alias::new("bigint"));
+                number_or_text(column, micros)
+            }
+            (Self::Postgres, _) => as_text(column),
+        }
+    }
+
+    /// The number to add up. PostgreSQL's own sums of numbers depend on the type of the column.
+    pub(super) fn summed(self, column: Expr) -> Expr {
+        match self {
+            Self::Sqlite => column,
+            Self::Postgres => column.cast_as(Alias::new("double precision")),
+        }
     }
 
     /// A value to compare with a column.
@@ -231,7 +243,34 @@ impl Dialect {
                 }
                 _ => Operand::Largest,
             },
+            (Scalar::Bytes(bytes), _) => Operand::Exact(Expr::val(bytes.clone())),
+            (Scalar::Stored(value), _) => Operand::Exact(self.stored(value, form)),
             (Scalar::Null, _) => Operand::Smallest,
+        }
+    }
+
+    /// A value of a cursor, exactly as the column contains it.
+    fn stored(self, value: &Scalar, form: Form) -> Expr {
+        match (self, value, form) {
+            // The literal gets the type of the column, whichever of PostgreSQL's numbers it is.
+            (
+                Self::Postgres,
+                Scalar::Text(text),
+                Form::Number
+                | Form::Integer
+                | Form::Unix(_)
+                | Form::DateNative
+                | Form::InstantNative,
+            ) => literal(text),
+            (_, Scalar::Int(value), _) => Expr::val(i64::try_from(*value).unwrap_or(i64::MAX)),
+            (_, Scalar::Float(value), _) => Expr::val(*value),
+            // `rtrim` has made a text of them.
+            (Self::Sqlite, Scalar::Bytes(bytes), Form::InstantText) => {
+                Expr::val(bytes.clone()).cast_as(Alias::new("text"))
+            }
+            (_, Scalar::Bytes(bytes), _) => Expr::val(bytes.clone()),
+            (_, Scalar::Text(text), _) => Expr::val(text.as_ref()),
+            _ => Expr::null(),
         }
     }
 
@@ -276,16 +315,25 @@ impl Dialect {
                     all.push_str(&sqlite_label(name));
                     all
                 });
-                let extract = function("json_extract").arg(document).arg(literal(&path));
-                Expr::from(extract)
+                let document = self.document(document);
+                Expr::from(function("json_extract").arg(document).arg(literal(&path)))
             }
             Self::Postgres => {
                 let names: Vec<_> = path.iter().map(|name| postgres_label(name)).collect();
                 let path = literal(&format!("{{{}}}", names.join(",")));
-                if form == Form::Json {
-                    return document.binary(BinOper::Custom("#>"), path);
-                }
-                self.read_text(document.binary(BinOper::Custom("#>>"), path), form)
+                let part = document.clone().binary(BinOper::Custom("#>"), path.clone());
+                let expected = match form {
+                    Form::Json => return part,
+                    Form::Boolean => Some("boolean"),
+                    Form::Integer | Form::Number => Some("number"),
+                    _ => None,
+                };
+                let text = document.binary(BinOper::Custom("#>>"), path);
+                let Some(expected) = expected else { return text };
+                // A document may contain anything.
+                let kind = Expr::from(function("jsonb_typeof").arg(part));
+                let value = self.read_text(text, form);
+                Expr::Case(Box::new(CaseStatement::new().case(kind.eq(literal(expected)), value)))
             }
         }
     }
@@ -294,7 +342,8 @@ impl Dialect {
     pub(super) fn read_text(self, text: Expr, form: Form) -> Expr {
         let name = match (self, form) {
             (Self::Postgres, Form::Boolean) => "boolean",
-            (Self::Postgres, Form::Integer) => "bigint",
+            // It may be larger than an integer, or have a fraction.
+            (Self::Postgres, Form::Integer) => "numeric",
             (Self::Postgres, Form::Number) => "double precision",
             _ => return text,
         };

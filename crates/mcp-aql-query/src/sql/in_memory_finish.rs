@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_aql_core::paging::Page;
-use mcp_aql_core::projection::{DisplayedRow, Selection, View};
+use mcp_aql_core::projection::{DisplayedRow, Projected, Selection};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -12,7 +12,9 @@ use super::SqlError;
 use super::record::SqlRecord;
 use crate::collection::view_of;
 use crate::memory;
-use crate::plan::Plan;
+use crate::model::ResourceSchema;
+use crate::odd_values::{OddFields, Outcome};
+use crate::plan::{Plan, SortBy};
 use crate::resource::Resource;
 
 /// The members of a whole row.
@@ -25,8 +27,8 @@ type PageResult<T> = Result<Page<SqlRecord<T>>, SqlError>;
 pub(super) struct InMemoryFinish<T: 'static> {
     /// Displays a row.
     pub(super) show: fn(Members, &Arc<Selection>) -> Result<SqlRecord<T>, SqlError>,
-    /// Executes the whole plan in memory.
-    pub(super) answer: fn(&Plan, Vec<Members>) -> PageResult<T>,
+    /// Executes the whole plan in memory. The last argument is whether all rows satisfy its filter.
+    pub(super) answer: fn(&Plan, Vec<Members>, bool) -> PageResult<T>,
 }
 
 impl<T: 'static> Clone for InMemoryFinish<T> {
@@ -41,31 +43,46 @@ impl<T: Resource + Serialize + DeserializeOwned> InMemoryFinish<T> {
     pub(super) const NEW: Self = Self { show: show::<T>, answer: answer::<T> };
 }
 
-fn read<T: DeserializeOwned>(members: Members) -> Result<T, SqlError> {
-    serde_json::from_value(Value::Object(members)).map_err(SqlError::Row)
+fn read<T: DeserializeOwned>(row: &Value) -> Result<T, SqlError> {
+    T::deserialize(row).map_err(SqlError::Row)
 }
 
-fn shown<T: Resource + Serialize>(row: &T, view: &View<T>) -> Result<SqlRecord<T>, SqlError> {
-    let json = serde_json::value::to_raw_value(&DisplayedRow { row, view: Some(view) })
-        .map_err(SqlError::Row)?;
-    Ok(SqlRecord::shown(json))
+fn shown<T: Resource>(row: &impl Serialize) -> Result<SqlRecord<T>, SqlError> {
+    serde_json::value::to_raw_value(row).map(SqlRecord::shown).map_err(SqlError::Row)
 }
 
 fn show<T: Resource + Serialize + DeserializeOwned>(
     members: Members,
     selection: &Arc<Selection>,
 ) -> Result<SqlRecord<T>, SqlError> {
-    shown(&read::<T>(members)?, &view_of(Arc::clone(selection)))
+    let row = Value::Object(members);
+    match read::<T>(&row) {
+        Ok(row) => shown(&DisplayedRow { row: &row, view: Some(&view_of(Arc::clone(selection))) }),
+        // Nothing can be computed from a row with a value of another type.
+        Err(_) => {
+            shown(&Projected { value: &row, projection: &selection.projection, computed: None })
+        }
+    }
 }
 
 fn answer<T: Resource + Serialize + DeserializeOwned>(
     plan: &Plan,
     rows: Vec<Members>,
+    filters: bool,
 ) -> PageResult<T> {
-    let rows = rows.into_iter().map(read::<T>).collect::<Result<Vec<_>, _>>()?;
+    let rows = rows.into_iter().map(Value::Object).filter_map(|row| {
+        let read = read::<T>(&row).ok();
+        // A warning about any other row could tell about one that does not exist for the caller.
+        if read.is_none() && filters {
+            omit(plan, T::model().schema(), &row);
+        }
+        read
+    });
     let found = memory::run::<T, T>(plan, T::model(), rows)?;
     let view = view_of(Arc::clone(&plan.selection));
-    let rows = found.rows.into_iter().map(|(row, values)| Ok((shown(&row, &view)?, values)));
+    let rows = found.rows.into_iter();
+    let rows = rows
+        .map(|(row, values)| Ok((shown(&DisplayedRow { row: &row, view: Some(&view) })?, values)));
     let rows = rows.collect::<Result<Vec<_>, SqlError>>()?;
     Ok(plan.build_page(
         rows,
@@ -73,4 +90,14 @@ fn answer<T: Resource + Serialize + DeserializeOwned>(
         found.aggregations,
         None,
     ))
+}
+
+/// Records that a row cannot be part of the reply.
+fn omit(plan: &Plan, schema: &ResourceSchema, row: &Value) {
+    let SortBy::Field(id) = plan.sort.last().map_or(SortBy::Score, |key| key.by) else { return };
+    let id = schema.field(id).and_then(|field| row.get(&field.path));
+    let id = id.map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
+    let mut fields = OddFields::default();
+    fields.add("*", Outcome::RowOmitted);
+    plan.odd.add(&id.unwrap_or_default(), fields);
 }

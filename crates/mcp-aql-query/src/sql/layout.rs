@@ -11,9 +11,10 @@ use serde_json::value::RawValue;
 use super::SqlError;
 use super::context::{Context, Source, StoredForm};
 use super::dialect::Form;
-use super::stored_value::scalar;
+use super::stored_value::StoredValue;
 use super::value::SqlValue;
 use crate::field_info::FieldInfo;
+use crate::odd_values::{OddFields, Outcome};
 use crate::resource::Resource;
 use crate::value::{Scalar, ValueKind};
 
@@ -31,10 +32,22 @@ impl Columns {
         if let Some((_, column)) = self.known.iter().find(|(known, _)| known == path) {
             return *column;
         }
-        let column = self.expressions.len();
-        self.expressions.push(source.shown(context.dialect()));
-        self.known.push((path.clone(), column));
-        column
+        self.known.push((path.clone(), self.expressions.len()));
+        self.push(source.shown(context.dialect()))
+    }
+
+    /// The index of the column with the value by which the database sorts, which is added if necessary.
+    pub(super) fn add_sorted(&mut self, context: &Context<'_>, source: &Source) -> usize {
+        match source.form {
+            // The texts of instants are compared in another form.
+            Form::InstantText => self.push(source.ordered(context.dialect())),
+            _ => self.add(context, source),
+        }
+    }
+
+    fn push(&mut self, column: Expr) -> usize {
+        self.expressions.push(column);
+        self.expressions.len() - 1
     }
 }
 
@@ -112,16 +125,20 @@ impl Layout {
         Object { members: &self.members, cells, computed }
     }
 
-    /// Converts a row into the cells of the members and those of the computed fields.
-    pub(super) fn cells(&self, row: &mut [SqlValue]) -> Result<(Vec<Cell>, Vec<Cell>), SqlError> {
-        let cells = |members: &[Member], row: &mut [SqlValue]| {
-            members.iter().map(|member| member.cell(row)).collect::<Result<Vec<_>, _>>()
+    /// Converts a row into the cells of the members and those of the computed fields. `odd` collects the fields whose
+    /// values have another type.
+    pub(super) fn cells(
+        &self,
+        row: &[SqlValue],
+        odd: &mut OddFields,
+    ) -> Result<(Vec<Cell>, Vec<Cell>), SqlError> {
+        let mut cells = |members: &[Member]| {
+            members.iter().map(|member| member.cell(row, odd)).collect::<Result<Vec<_>, _>>()
         };
         if let Some(open) = &self.open {
             open.mark_row();
         }
-        let computed = cells(&self.computed, row)?;
-        Ok((cells(&self.members, row)?, computed))
+        Ok((cells(&self.members)?, cells(&self.computed)?))
     }
 }
 
@@ -166,33 +183,40 @@ impl Member {
         let shown = if source.form == Form::Json {
             MemberSource::Document { column, projection }
         } else {
-            MemberSource::Plain { column, stored: source.stored() }
+            MemberSource::Plain { column, stored: source.stored(context.dialect()) }
         };
         Self { name, info, shown }
     }
 
-    /// The value of a row. Documents are moved out of it unless another member needs them.
-    fn cell(&self, row: &mut [SqlValue]) -> Result<Cell, SqlError> {
+    /// The value of a row. A value that the field's type does not allow is omitted.
+    fn cell(&self, row: &[SqlValue], odd: &mut OddFields) -> Result<Cell, SqlError> {
         let cell = match &self.shown {
             MemberSource::Plain { column, stored } => {
-                let value = match row.get(*column) {
-                    // Numbers are serialized as they are stored.
-                    Some(SqlValue::Float(value)) if stored.form == Form::Number => {
-                        if value.is_finite() { Scalar::Float(*value) } else { Scalar::Null }
-                    }
-                    value => scalar(*stored, value)?,
-                };
-                match value {
+                match StoredValue::of(*stored, row.get(*column))? {
                     #[expect(clippy::cast_possible_truncation, reason = "it was one of 32 bits")]
-                    Scalar::Float(value) if self.info.single => Cell::Single(value as f32),
-                    value => Cell::Plain(value),
+                    StoredValue::Usual(Scalar::Float(value)) if self.info.single => {
+                        Cell::Single(value as f32)
+                    }
+                    StoredValue::Usual(value) => Cell::Plain(value),
+                    StoredValue::Odd(text) => {
+                        let outcome =
+                            if text.is_some() { Outcome::Shown } else { Outcome::Omitted };
+                        odd.add(&self.info.path, outcome);
+                        return Ok(text.map_or(Cell::Omitted, |text| Cell::Plain(text.into())));
+                    }
                 }
             }
             MemberSource::Document { column, projection } => {
-                self.document(row.get(*column), projection)?
+                match self.document(row.get(*column), projection)? {
+                    Some(cell) => cell,
+                    None => {
+                        odd.add(&self.info.path, Outcome::Omitted);
+                        return Ok(Cell::Omitted);
+                    }
+                }
             }
             MemberSource::Object(members) => {
-                let cells = members.iter().map(|member| member.cell(row));
+                let cells = members.iter().map(|member| member.cell(row, odd));
                 let cells = cells.collect::<Result<Vec<_>, _>>()?;
                 let missing =
                     |cell: &Cell| matches!(cell, Cell::Omitted | Cell::Plain(Scalar::Null));
@@ -221,43 +245,47 @@ impl Member {
         self.info.may_be_omitted && !self.info.nullable
     }
 
+    /// The part of a document that is shown, or `None` if the column contains something else.
     fn document(
         &self,
         value: Option<&SqlValue>,
         projection: &Projection,
-    ) -> Result<Cell, SqlError> {
-        let unexpected =
-            |found| SqlError::Column { path: self.info.path.clone(), expected: "JSON", found };
+    ) -> Result<Option<Cell>, SqlError> {
         let text = match value {
             Some(SqlValue::Text(text)) => text,
             // A list that is never missing.
             Some(SqlValue::Null) if self.info.list && !self.info.optional => "[]",
-            Some(SqlValue::Null) => return Ok(Cell::Plain(Scalar::Null)),
-            Some(other) => return Err(unexpected(other.kind())),
-            None => return Err(unexpected("no column")),
+            Some(SqlValue::Null) => return Ok(Some(Cell::Plain(Scalar::Null))),
+            Some(_) => return Ok(None),
+            None => {
+                let (path, expected) = (self.info.path.clone(), "JSON");
+                return Err(SqlError::Column { path, expected, found: "no column" });
+            }
         };
-        let broken = |_| unexpected("text that is not JSON");
         if text == "null" {
-            return Ok(Cell::Plain(Scalar::Null));
+            return Ok(Some(Cell::Plain(Scalar::Null)));
         }
         if self.leaves_out_empty() && is_empty(text) {
-            return Ok(Cell::Omitted);
+            return Ok(Some(Cell::Omitted));
         }
+        if self.info.list && !text.trim_start().starts_with('[') {
+            return Ok(None);
+        }
+        let document = || serde_json::from_str::<Value>(text).ok();
         if !matches!(projection, Projection::Members(_)) {
-            if let Projection::Open(_) = projection {
+            if let (Projection::Open(_), Some(value)) = (projection, document()) {
                 // Marks the open paths that exist. The document itself is returned as stored.
-                let value: Value = serde_json::from_str(text).map_err(broken)?;
                 let whole = Projected { value: &value, projection, computed: None };
                 serde_json::to_value(whole).map_err(SqlError::Row)?;
             }
-            return RawValue::from_string(text.to_owned()).map(Cell::Document).map_err(broken);
+            return Ok(RawValue::from_string(text.to_owned()).ok().map(Cell::Document));
         }
-        let value: Value = serde_json::from_str(text).map_err(broken)?;
+        let Some(value) = document() else { return Ok(None) };
         if !has_part(&value, projection) {
-            return Ok(Cell::Omitted);
+            return Ok(Some(Cell::Omitted));
         }
         let part = Projected { value: &value, projection, computed: None };
-        serde_json::to_value(part).map(Cell::Part).map_err(SqlError::Row)
+        serde_json::to_value(part).map(|part| Some(Cell::Part(part))).map_err(SqlError::Row)
     }
 }
 

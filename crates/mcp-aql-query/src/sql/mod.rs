@@ -4,22 +4,30 @@
 mod column_type;
 mod condition;
 mod context;
+mod database;
 mod database_error;
 mod dialect;
 #[cfg(any(feature = "rusqlite", feature = "tokio-postgres"))]
 mod drivers;
 mod error;
+mod foreign_keys;
 mod in_memory_finish;
 mod layout;
+mod new_numbers;
 mod order;
 mod record;
+mod record_change;
+mod record_lookup;
+mod record_reader;
 mod record_statements;
+mod refusal;
 mod statements;
 mod steps;
 mod store;
 mod stored_value;
 mod summary;
 mod value;
+mod wait_limits;
 
 #[cfg(test)]
 mod tests;
@@ -33,17 +41,22 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use context::Now;
-pub use database_error::DatabaseError;
+pub use database::{Access, Database, Transaction};
+pub use database_error::{DatabaseError, PostgresReport, Violation};
 pub use dialect::{Dialect, Storage};
 #[cfg(any(feature = "rusqlite", feature = "tokio-postgres"))]
 pub use drivers::*;
 pub use error::SqlError;
 pub use record::SqlRecord;
+pub use record_change::RecordChange;
 /// The builder for custom expressions.
 pub use sea_query;
 pub use steps::Steps;
-pub use store::{Access, Database, RecordChange, SqlStore, Transaction};
+pub use store::SqlStore;
 pub use value::{SqlValue, Statement};
+pub use wait_limits::WaitLimits;
+#[doc(hidden)]
+pub use wait_limits::{Turn, Writers};
 
 use mcp_aql_core::paging::Page;
 

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use super::SqlError;
 use super::layout::{Cell, Layout};
 use super::value::SqlValue;
+use crate::odd_values::OddFields;
 
 /// A row of a table with the selected fields.
 ///
@@ -35,9 +36,13 @@ impl<T> SqlRecord<T> {
         Self { content, row: PhantomData }
     }
 
-    /// Converts a row of the database.
-    pub(super) fn read(layout: &Arc<Layout>, row: &mut [SqlValue]) -> Result<Self, SqlError> {
-        let (cells, computed) = layout.cells(row)?;
+    /// Converts a row of the database. `odd` collects the fields whose values have another type.
+    pub(super) fn read(
+        layout: &Arc<Layout>,
+        row: &[SqlValue],
+        odd: &mut OddFields,
+    ) -> Result<Self, SqlError> {
+        let (cells, computed) = layout.cells(row, odd)?;
         Ok(Self::of(Content::Cells { layout: Arc::clone(layout), cells, computed }))
     }
 

@@ -8,36 +8,44 @@ use serde_json::{Map, Value};
 
 use mcp_aql_core::error::OperationError;
 
-use super::column_type::ColumnType;
 use super::context::Context;
-use super::dialect::{Dialect, Form, Operand, Storage, function};
-use super::layout::{Columns, Layout};
-use super::record::SqlRecord;
-use super::value::{SqlValue, Statement};
+use super::dialect::{Dialect, Form, Operand, Storage};
+use super::record_reader::{RecordReader, StoredRecord};
+use super::value::Statement;
 use super::{SqlError, SqlTable};
 use crate::columns::instant_of;
 use crate::field_info::FieldInfo;
+use crate::plan::Filter;
 use crate::records::Record;
 use crate::text::fold_text;
 use crate::value::{Scalar, ValueKind, instant_text};
-
-/// The table in which SQLite keeps the highest number of each column with `AUTOINCREMENT`.
-const SEQUENCES: &str = "sqlite_sequence";
 
 /// A column with the value to write.
 type ColumnValue = (Alias, Expr);
 
 impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
-    /// The statement for a record, which may lock it until the end of the transaction, and the conversion of its row.
+    /// The statement for a record that satisfies a filter, as far as it has SQL. The statement may lock the record until
+    /// the end of the transaction. Returns the conversion of its row as well.
     pub(super) fn select_record(
         &self,
         id: &R::Id,
+        filter: Option<&Filter>,
         locked: bool,
     ) -> Result<(Statement, RecordReader), SqlError> {
         let context = self.context(chrono::Utc::now());
-        let (columns, reader) = RecordReader::of::<R>(&context)?;
+        let (columns, mut reader) = RecordReader::of::<R>(&context)?;
         let mut select = Query::select();
         select.exprs(columns).from(context.from());
+        if let Some(filter) = filter {
+            match context.condition(filter) {
+                Ok(condition) => select.and_where(condition),
+                Err(SqlError::Unmapped { .. }) => {
+                    reader.filters = false;
+                    &mut select
+                }
+                Err(error) => return Err(error),
+            };
+        }
         for condition in conditions::<R>(&context, id)? {
             select.and_where(condition);
         }
@@ -46,6 +54,37 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
         }
         let statement = Statement::of(context.dialect(), &select)?;
         Ok((statement, reader))
+    }
+
+    /// The statement that finds a record which satisfies a filter, or `None` if the filter has no SQL.
+    pub(super) fn find_record(
+        &self,
+        id: &R::Id,
+        filter: &Filter,
+    ) -> Result<Option<Statement>, SqlError> {
+        let context = self.context(chrono::Utc::now());
+        let condition = match context.condition(filter) {
+            Ok(condition) => condition,
+            Err(SqlError::Unmapped { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut select = Query::select();
+        select.expr(super::dialect::number(1)).from(context.from()).and_where(condition);
+        for condition in conditions::<R>(&context, id)? {
+            select.and_where(condition);
+        }
+        Statement::of(context.dialect(), &select).map(Some)
+    }
+
+    /// The fields that are expressions of the table.
+    pub(super) fn expression_fields(&self) -> Vec<String> {
+        let paths = self.mapping.expressions.keys();
+        let mut fields: Vec<_> = paths
+            .filter(|path| R::RESOURCE.fields.iter().any(|field| field.name == **path))
+            .cloned()
+            .collect();
+        fields.sort_unstable();
+        fields
     }
 
     /// The statement that adds a record and returns it as it is stored.
@@ -72,17 +111,18 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
     /// has changed.
     pub(super) fn update_record(
         &self,
-        old: &R,
+        old: &StoredRecord<R>,
         new: &R,
     ) -> Result<Option<(Statement, RecordReader)>, SqlError> {
         let context = self.context(chrono::Utc::now());
-        let changed = written::<R>(&context, &members(new)?, Some(&members(old)?))?;
+        let before = Some((&members(&old.record)?, old.replaced.as_slice()));
+        let changed = written::<R>(&context, &members(new)?, before)?;
         if changed.is_empty() {
             return Ok(None);
         }
         let mut update = Query::update();
         update.table(context.from()).values(changed);
-        for condition in conditions::<R>(&context, old.id())? {
+        for condition in conditions::<R>(&context, old.record.id())? {
             update.and_where(condition);
         }
         let (stored, reader) = RecordReader::of::<R>(&context)?;
@@ -119,89 +159,6 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
         }
         problems
     }
-
-    /// Whether records are identified by UUIDs.
-    pub(super) fn has_uuids(&self) -> bool {
-        matches!(self.mapping.types.get(R::ID.name), Some(ColumnType::Uuid))
-    }
-
-    /// The statement that counts the tables with the highest numbers of deleted records, which SQLite keeps for
-    /// columns with `AUTOINCREMENT`.
-    pub(super) fn count_of_sequences(&self) -> Result<Option<Statement>, SqlError> {
-        let context = self.context(chrono::Utc::now());
-        if context.dialect() != Dialect::Sqlite {
-            return Ok(None);
-        }
-        let mut select = Query::select();
-        select.expr(Expr::cust("count(*)")).from(Alias::new("sqlite_master"));
-        select.and_where(Expr::col(Alias::new("name")).eq(SEQUENCES));
-        Statement::of(context.dialect(), &select).map(Some)
-    }
-
-    /// The statement for the number of a new record, or `None` if records are identified by texts. In SQLite, it
-    /// reads the numbers of deleted records if `has_sequences`.
-    pub(super) fn next_number(&self, has_sequences: bool) -> Result<Option<Statement>, SqlError> {
-        let context = self.context(chrono::Utc::now());
-        let info = identifier::<R>(&context)?;
-        if info.kind != ValueKind::Integer {
-            return Ok(None);
-        }
-        let column = column_name(&context, &info.path);
-        let mut select = Query::select();
-        match context.dialect() {
-            Dialect::Sqlite => {
-                let mut highest = Expr::col(Alias::new(column)).max().if_null(0_i64);
-                if has_sequences {
-                    let mut kept = Query::select();
-                    kept.expr(Expr::col(Alias::new("seq"))).from(Alias::new(SEQUENCES));
-                    let table = context.mapping.table.as_str();
-                    kept.and_where(Expr::col(Alias::new("name")).eq(table));
-                    let kept = Expr::SubQuery(None, Box::new(kept.into())).if_null(0_i64);
-                    highest = Expr::from(function("max").arg(highest).arg(kept));
-                }
-                select.expr(highest.add(1_i64)).from(context.from());
-            }
-            Dialect::Postgres => {
-                let table = match &context.mapping.schema {
-                    Some(schema) => {
-                        format!("{}.{}", quoted(schema), quoted(&context.mapping.table))
-                    }
-                    None => quoted(&context.mapping.table),
-                };
-                let sequence =
-                    function("pg_get_serial_sequence").arg(Expr::val(table)).arg(Expr::val(column));
-                let next = function("nextval").arg(Expr::from(sequence));
-                select.expr(next);
-            }
-        }
-        Statement::of(context.dialect(), &select).map(Some)
-    }
-}
-
-/// The conversion of a row into a record.
-pub(super) struct RecordReader {
-    layout: std::sync::Arc<Layout>,
-}
-
-impl RecordReader {
-    /// Returns the columns of a record, and their conversion.
-    fn of<R: Record>(context: &Context<'_>) -> Result<(Vec<Expr>, Self), SqlError> {
-        let mut columns = Columns::default();
-        let layout = std::sync::Arc::new(Layout::of::<R>(context, None, &mut columns)?);
-        Ok((columns.expressions, Self { layout }))
-    }
-
-    /// Converts the only row of a statement.
-    pub(super) fn read<R: DeserializeOwned>(
-        &self,
-        rows: Vec<Vec<SqlValue>>,
-    ) -> Result<Option<R>, SqlError> {
-        let Some(mut row) = rows.into_iter().next() else { return Ok(None) };
-        let record = SqlRecord::<R>::read(&self.layout, &mut row)?;
-        serde_json::from_value(Value::Object(record.into_members()))
-            .map(Some)
-            .map_err(SqlError::Row)
-    }
 }
 
 /// The members of a record in JSON.
@@ -213,7 +170,7 @@ fn members<R: Serialize>(record: &R) -> Result<Map<String, Value>, SqlError> {
 }
 
 /// The field that identifies the resource.
-fn identifier<R: Record>(context: &Context<'_>) -> Result<&'static FieldInfo, SqlError> {
+pub(super) fn identifier<R: Record>(context: &Context<'_>) -> Result<&'static FieldInfo, SqlError> {
     let place = context.table.index_of(R::ID.name);
     let info = place.and_then(|place| context.table.field(place));
     info.ok_or_else(|| SqlError::Unmapped { path: R::ID.name.to_owned() })
@@ -236,16 +193,17 @@ fn conditions<R: Record>(context: &Context<'_>, id: &R::Id) -> Result<Vec<Expr>,
     Ok(context.scope().chain([same]).collect())
 }
 
-/// The columns of a record, or those that differ from an earlier state.
+/// The columns of a record, or those that differ from an earlier state, and those of replaced fields.
 fn written<R: Record>(
     context: &Context<'_>,
     members: &Map<String, Value>,
-    earlier: Option<&Map<String, Value>>,
+    earlier: Option<(&Map<String, Value>, &[String])>,
 ) -> Result<Vec<ColumnValue>, SqlError> {
     let mut columns = Vec::new();
     for field in R::RESOURCE.fields {
         let value = members.get(field.name).unwrap_or(&Value::Null);
-        let before = earlier.map(|earlier| earlier.get(field.name).unwrap_or(&Value::Null));
+        let known = earlier.filter(|(_, replaced)| replaced.iter().all(|name| name != field.name));
+        let before = known.map(|(earlier, _)| earlier.get(field.name).unwrap_or(&Value::Null));
         write(context, field.name, value, before, &mut columns)?;
     }
     Ok(columns)
@@ -265,8 +223,9 @@ fn write(
     let unmapped = || SqlError::Unmapped { path: path.to_owned() };
     let place = context.table.index_of(path);
     let info = place.and_then(|place| context.table.field(place)).ok_or_else(unmapped)?;
+    // The database computes it.
     if context.mapping.expressions.contains_key(path) {
-        return Err(unmapped());
+        return Ok(());
     }
     if context.mapping.is_spread(path) {
         for inner in context.table.fields().iter().filter(|inner| !inner.computed) {
@@ -294,7 +253,7 @@ fn write(
     Ok(())
 }
 
-fn column_name<'a>(context: &'a Context<'_>, path: &'a str) -> &'a str {
+pub(super) fn column_name<'a>(context: &'a Context<'_>, path: &'a str) -> &'a str {
     context.mapping.columns.get(path).map_or(path, String::as_str)
 }
 
@@ -383,7 +342,7 @@ fn place_of_values(sql: &str) -> Option<usize> {
 }
 
 /// A name in quotation marks.
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 

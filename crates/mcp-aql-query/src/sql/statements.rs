@@ -44,6 +44,8 @@ pub(super) struct Statements {
     /// The columns of the sort keys and their forms; `None` is the score.
     pub(super) keys: Vec<(usize, Option<StoredForm>)>,
     pub(super) work: WorkSplit,
+    /// Whether all rows satisfy the filter.
+    pub(super) filters: bool,
 }
 
 impl Statements {
@@ -79,7 +81,8 @@ impl Statements {
         let selection = (work == WorkSplit::All).then_some(&*plan.selection);
         let mut columns = Columns::default();
         let layout = Arc::new(Layout::of::<T>(context, selection, &mut columns)?);
-        let statements = Self { queue: VecDeque::new(), layout, keys: Vec::new(), work };
+        let filters = plan.filter.as_ref().is_none_or(|filter| context.condition(filter).is_ok());
+        let statements = Self { queue: VecDeque::new(), layout, keys: Vec::new(), work, filters };
         let mut planner = StatementPlanner { context, plan, conditions, statements };
         if work == WorkSplit::Rows {
             let mut select = Query::select();
@@ -158,7 +161,10 @@ impl StatementPlanner<'_> {
         let order = order::keys(context, plan, score.as_ref())?;
         let fields: Vec<_> = order
             .iter()
-            .map(|key| Some((columns.add(context, key.source()?), key.source()?.stored())))
+            .map(|key| {
+                let source = key.source()?;
+                Some((columns.add_sorted(context, source), source.stored(dialect)))
+            })
             .collect();
         // The score is the column after all others.
         let count = columns.expressions.len();

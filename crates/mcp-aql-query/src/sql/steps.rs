@@ -10,10 +10,11 @@ use super::context::Context;
 use super::in_memory_finish::{InMemoryFinish, Members};
 use super::record::SqlRecord;
 use super::statements::{Purpose, Statements, WorkSplit};
-use super::stored_value::scalar;
+use super::stored_value::sort_value;
 use super::summary::GroupValues;
 use super::value::{SqlValue, Statement};
 use crate::aggregate::Aggregations;
+use crate::odd_values::OddFields;
 use crate::plan::Plan;
 use crate::resource::Resource;
 use crate::value::Scalar;
@@ -119,9 +120,9 @@ impl<'a, T: Resource> Steps<'a, T> {
         }
     }
 
-    fn take_row(&mut self, mut row: Vec<SqlValue>) -> Result<(), SqlError> {
+    fn take_row(&mut self, row: Vec<SqlValue>) -> Result<(), SqlError> {
         let values = self.statements.keys.iter().map(|(column, stored)| match stored {
-            Some(stored) => scalar(*stored, row.get(*column)),
+            Some(stored) => sort_value(*stored, row.get(*column)),
             None => match row.get(*column) {
                 Some(SqlValue::Int(score)) => Ok(Scalar::Int((*score).into())),
                 other => Err(SqlError::Column {
@@ -132,14 +133,24 @@ impl<'a, T: Resource> Steps<'a, T> {
             },
         });
         let values = values.collect::<Result<Vec<_>, _>>()?;
-        let record = SqlRecord::read(&self.statements.layout, &mut row)?;
+        let mut odd = OddFields::default();
+        let record = SqlRecord::read(&self.statements.layout, &row, &mut odd)?;
+        // The last key is the identifier.
+        let id = values.last().and_then(plain_text);
         match (self.statements.work, self.finish) {
             (WorkSplit::AllButShowing, Some(finish)) => {
                 let record = (finish.show)(record.into_members(), &self.plan.selection)?;
                 self.rows.push((record, values));
             }
-            (WorkSplit::Rows, _) => self.whole.push(record.into_members()),
+            (WorkSplit::Rows, _) => {
+                self.whole.push(record.into_members());
+                return Ok(());
+            }
             _ => self.rows.push((record, values)),
+        }
+        // The row after the page only shows that there are more.
+        if self.rows.len() <= self.plan.window.count() {
+            self.plan.odd.add(&id.unwrap_or_default(), odd);
         }
         Ok(())
     }
@@ -153,7 +164,7 @@ impl<'a, T: Resource> Steps<'a, T> {
             return Err(SqlError::Unfinished);
         }
         if let (WorkSplit::Rows, Some(finish)) = (self.statements.work, self.finish) {
-            return (finish.answer)(self.plan, self.whole);
+            return (finish.answer)(self.plan, self.whole, self.statements.filters);
         }
         let table = T::model().schema();
         let mut aggregations = Aggregations::default();
@@ -164,5 +175,15 @@ impl<'a, T: Resource> Steps<'a, T> {
         }
         let aggregations = (!self.plan.aggregate.is_empty()).then_some(aggregations);
         Ok(self.plan.build_page(self.rows, self.total, aggregations, None))
+    }
+}
+
+/// The text of an identifier, without quotation marks.
+fn plain_text(id: &Scalar) -> Option<String> {
+    match id {
+        Scalar::Int(value) => Some(value.to_string()),
+        Scalar::Text(text) => Some(text.clone().into_owned()),
+        Scalar::Stored(value) => plain_text(value),
+        _ => None,
     }
 }

@@ -1,7 +1,6 @@
 //! A store in a database.
 
 use std::fmt;
-use std::future::Future;
 use std::sync::Arc;
 
 use mcp_aql_core::error::OperationError;
@@ -10,60 +9,15 @@ use mcp_aql_core::paging::Page;
 use mcp_aql_core::vocab::new_uuid;
 use serde::de::DeserializeOwned;
 
+use super::database::{Access, Database, Transaction};
 use super::database_error::DatabaseError;
-use super::{Dialect, SqlError, SqlRecord, SqlTable, SqlValue, Statement};
+use super::new_numbers::first_number;
+use super::record_change::{FurtherStatements, RecordChange};
+use super::record_reader::StoredRecord;
+use super::refusal::Refusal;
+use super::{Dialect, SqlError, SqlRecord, SqlTable, Statement};
 use crate::collection::CollectionQuery;
-use crate::records::{NewId, Record, ResourceStore, changed_identifier};
-
-/// A database, for [`SqlStore`]: what connects a driver.
-///
-/// `RusqliteDatabase` (feature `rusqlite`) and `PostgresDatabase` (feature `tokio-postgres`) implement it, and so do
-/// `SqlxSqlite` and `SqlxPostgres` of the crate `mcp-aql-sqlx`.
-pub trait Database: Send + Sync + 'static {
-    /// The dialect of the database.
-    const DIALECT: Dialect;
-
-    /// A transaction. One that is dropped without [`commit`](Transaction::commit) changes nothing.
-    type Transaction: Transaction;
-
-    /// Begins a transaction. All statements of a READ transaction must see the same state: any transaction of SQLite,
-    /// `REPEATABLE READ` in PostgreSQL. Of two WRITE transactions that change the same record, the second must wait:
-    /// `BEGIN IMMEDIATE` in SQLite, any transaction of PostgreSQL.
-    ///
-    /// # Errors
-    /// The error of the driver.
-    fn begin(
-        &self,
-        access: Access,
-    ) -> impl Future<Output = Result<Self::Transaction, DatabaseError>> + Send;
-}
-
-/// The purpose of a transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// The transaction only reads.
-    Read,
-    /// The transaction changes records.
-    Write,
-}
-
-/// A transaction of a [`Database`].
-pub trait Transaction: Send {
-    /// Runs a statement and returns its rows, each with a value for each column.
-    ///
-    /// # Errors
-    /// The error of the driver.
-    fn run(
-        &mut self,
-        statement: Statement,
-    ) -> impl Future<Output = Result<Vec<Vec<SqlValue>>, DatabaseError>> + Send;
-
-    /// Ends the transaction and keeps its changes.
-    ///
-    /// # Errors
-    /// The error of the driver.
-    fn commit(self) -> impl Future<Output = Result<(), DatabaseError>> + Send;
-}
+use crate::records::{Lookup, NewId, Record, ResourceStore, StoreCall, changed_identifier};
 
 /// Records in a table of SQLite or PostgreSQL.
 ///
@@ -75,39 +29,10 @@ pub trait Transaction: Send {
 /// number of a deleted record may be given again. A `String` gets a random identifier, which is a UUID if the
 /// [type of the column](SqlTable::column_type) is `uuid`.
 pub struct SqlStore<R: 'static, D> {
-    table: Arc<SqlTable<R>>,
-    database: D,
+    pub(super) table: Arc<SqlTable<R>>,
+    pub(super) database: D,
     further: Option<Arc<FurtherStatements<R>>>,
 }
-
-/// Returns the statements that belong to a change.
-type FurtherStatements<R> =
-    dyn Fn(&Context, RecordChange<'_, R>) -> Result<Vec<Statement>, OperationError> + Send + Sync;
-
-/// A change of a record, for [`SqlStore::with_statements`].
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum RecordChange<'a, R> {
-    /// The record is new.
-    Created(&'a R),
-    /// The record has changed.
-    Updated {
-        /// The record before the change.
-        old: &'a R,
-        /// The record after the change.
-        new: &'a R,
-    },
-    /// The record is deleted.
-    Deleted(&'a R),
-}
-
-impl<R> Clone for RecordChange<'_, R> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<R> Copy for RecordChange<'_, R> {}
 
 impl<R: Record + DeserializeOwned, D> SqlStore<R, D> {
     /// Creates a store of the records in a table. What the description of the table cannot express in SQL, such as
@@ -184,23 +109,75 @@ impl<R, D> fmt::Debug for SqlStore<R, D> {
 }
 
 impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
-    /// Reads a record.
+    /// Reads a record that exists for the caller.
     async fn read(
         &self,
         transaction: &mut D::Transaction,
+        call: &StoreCall<'_, R>,
         id: &R::Id,
         access: Access,
-    ) -> Result<Option<R>, OperationError> {
+    ) -> Result<Option<StoredRecord<R>>, OperationError> {
+        let filter = call.rows().filter()?;
+        let is_locked = access == Access::Write;
         let (statement, reader) =
-            self.table.select_record(id, access == Access::Write).map_err(internal)?;
-        let rows = transaction.run(statement).await?;
-        reader.read(rows).map_err(internal)
+            self.table.select_record(id, filter, is_locked).map_err(internal)?;
+        let rows = match transaction.run(statement).await {
+            Ok(rows) => rows,
+            // No record has an identifier that its column cannot have.
+            Err(DatabaseError::Value(_)) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let found = reader.read(rows, call.all_given()).map_err(internal)?;
+        let Some(found) = found else { return Ok(None) };
+        let exists = reader.filters || found.is_seen(call.rows())?;
+        Ok(exists.then_some(found))
+    }
+}
+
+impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
+    fn refusal(&self, place: &'static str) -> Refusal<'_, R> {
+        Refusal { table: &self.table, place }
+    }
+
+    /// The error for a record that the database has refused.
+    async fn refused(
+        &self,
+        transaction: &mut D::Transaction,
+        call: &StoreCall<'_, R>,
+        error: DatabaseError,
+        record: &R,
+        place: &'static str,
+    ) -> OperationError {
+        // The reply would tell about a record of another caller. A field that the database computes is not yet known.
+        if call.rows().filter().is_ok_and(|filter| filter.is_some())
+            && self.table.expression_fields().is_empty()
+            && let Err(error) = call.check_stays(record)
+        {
+            return error;
+        }
+        let error = match error {
+            DatabaseError::Reference(mut violation)
+                if D::DIALECT == Dialect::Sqlite && violation.columns.is_empty() =>
+            {
+                match self.table.columns_without_target(transaction, record).await {
+                    Ok(columns) => violation.columns = columns,
+                    Err(error) => return error.into(),
+                }
+                DatabaseError::Reference(violation)
+            }
+            error => error,
+        };
+        self.refusal(place).of_change(error)
     }
 }
 
 impl<R: Record<Id: NewId> + DeserializeOwned, D: Database> SqlStore<R, D> {
     /// Makes the identifier of a new record.
     async fn new_id(&self, transaction: &mut D::Transaction) -> Result<R::Id, OperationError> {
+        if R::CHOSEN_ID {
+            // It is not used.
+            return Ok(R::Id::from_number(R::NAMES.singular, 1));
+        }
         if self.table.has_uuids() {
             return serde_json::from_value(new_uuid().into()).map_err(OperationError::internal);
         }
@@ -258,40 +235,72 @@ where
         problems.into_iter().map(|problem| format!("the table of '{name}': {problem}")).collect()
     }
 
+    fn computed_fields(&self) -> Vec<String> {
+        self.table.expression_fields()
+    }
+
+    fn lookup(
+        &self,
+        call: &StoreCall<'_, R>,
+        id: &R::Id,
+    ) -> Result<Option<Lookup>, OperationError> {
+        let database = self.database.identity();
+        let lookup = self.lookup_record(call, id)?;
+        Ok(Some(Lookup { database, lookup: Box::new(lookup) }))
+    }
+
     async fn insert(
         &self,
-        context: &Context,
+        call: &StoreCall<'_, R>,
         make: impl FnOnce(R::Id) -> Result<R, OperationError> + Send,
         after: impl FnOnce(&R) -> Result<(), OperationError> + Send,
-    ) -> Result<R, OperationError> {
+    ) -> Result<SqlRecord<R>, OperationError> {
         let mut transaction = self.database.begin(Access::Write).await?;
         let id = self.new_id(&mut transaction).await?;
         let record = make(id)?;
+        self.check_references(&mut transaction, call, None, &record).await?;
         let (statement, reader) = self.table.insert_record(&record).map_err(internal)?;
-        let rows = transaction.run(statement).await.map_err(|error| error.refusing::<R>(""))?;
-        let record = reader.read(rows).map_err(internal)?.unwrap_or(record);
-        self.run_further(&mut transaction, context, RecordChange::Created(&record)).await?;
-        after(&record)?;
-        transaction.commit().await.map_err(|error| error.refusing::<R>(""))?;
-        Ok(record)
+        let rows = match transaction.run(statement).await {
+            Ok(rows) => rows,
+            Err(error) => {
+                return Err(self.refused(&mut transaction, call, error, &record, "").await);
+            }
+        };
+        let stored = reader.read_stored(rows).map_err(internal)?;
+        self.check_stays(&mut transaction, call, &stored).await?;
+        let change = RecordChange::Created(&stored.record);
+        self.run_further(&mut transaction, call.context(), change).await?;
+        after(&stored.record)?;
+        transaction.commit().await.map_err(|error| self.refusal("").of_change(error))?;
+        Ok(stored.row)
     }
 
-    async fn get(&self, _context: &Context, id: &R::Id) -> Result<Option<R>, OperationError> {
+    async fn get(&self, call: &StoreCall<'_, R>, id: &R::Id) -> Result<Option<R>, OperationError> {
         let mut transaction = self.database.begin(Access::Read).await?;
-        let record = self.read(&mut transaction, id, Access::Read).await?;
+        let stored = self.read(&mut transaction, call, id, Access::Read).await?;
         transaction.commit().await?;
-        Ok(record)
+        Ok(stored.map(|stored| stored.record))
+    }
+
+    async fn exists(&self, call: &StoreCall<'_, R>, id: &R::Id) -> Result<bool, OperationError> {
+        let lookup = self.lookup_record(call, id)?;
+        let mut transaction = self.database.begin(Access::Read).await?;
+        let exists = lookup.run(&mut transaction).await?;
+        transaction.commit().await?;
+        Ok(exists)
     }
 
     async fn select(
         &self,
-        _context: &Context,
+        call: &StoreCall<'_, R>,
         query: &CollectionQuery<R>,
     ) -> Result<Page<SqlRecord<R>>, OperationError> {
+        let query = query.restricted(call.rows())?;
         let mut transaction = self.database.begin(Access::Read).await?;
-        let mut steps = self.table.query(query).steps().map_err(internal)?;
+        let mut steps = self.table.query(&query).steps().map_err(internal)?;
         while let Some(statement) = steps.next_statement() {
-            let rows = transaction.run(statement).await?;
+            let rows = transaction.run(statement).await;
+            let rows = rows.map_err(|error| self.table.refused_query(error, query.plan()))?;
             steps.push_rows(rows).map_err(internal)?;
         }
         transaction.commit().await?;
@@ -300,60 +309,61 @@ where
 
     async fn update(
         &self,
-        context: &Context,
+        call: &StoreCall<'_, R>,
         id: &R::Id,
         change: impl FnOnce(&mut R) -> Result<(), OperationError> + Send,
         after: impl FnOnce(&R) -> Result<(), OperationError> + Send,
-    ) -> Result<Option<R>, OperationError> {
+    ) -> Result<Option<SqlRecord<R>>, OperationError> {
         let mut transaction = self.database.begin(Access::Write).await?;
-        let Some(old) = self.read(&mut transaction, id, Access::Write).await? else {
+        let Some(old) = self.read(&mut transaction, call, id, Access::Write).await? else {
             return Ok(None);
         };
-        let mut record = old.clone();
+        let mut record = old.record.clone();
         change(&mut record)?;
         if record.id() != id {
             return Err(changed_identifier());
         }
-        if let Some((statement, reader)) =
-            self.table.update_record(&old, &record).map_err(internal)?
-        {
-            let rows =
-                transaction.run(statement).await.map_err(|error| error.refusing::<R>("input."))?;
-            record = reader.read(rows).map_err(internal)?.unwrap_or(record);
-        }
-        let change = RecordChange::Updated { old: &old, new: &record };
-        self.run_further(&mut transaction, context, change).await?;
-        after(&record)?;
-        transaction.commit().await.map_err(|error| error.refusing::<R>("input."))?;
-        Ok(Some(record))
+        self.check_references(&mut transaction, call, Some(&old), &record).await?;
+        let changed = self.table.update_record(&old, &record).map_err(internal)?;
+        let stored = match changed {
+            Some((statement, reader)) => match transaction.run(statement).await {
+                Ok(rows) => reader.read_stored(rows).map_err(internal)?,
+                Err(error) => {
+                    return Err(self
+                        .refused(&mut transaction, call, error, &record, "input.")
+                        .await);
+                }
+            },
+            None => old.clone(),
+        };
+        self.check_stays(&mut transaction, call, &stored).await?;
+        let change = RecordChange::Updated { old: &old.record, new: &stored.record };
+        self.run_further(&mut transaction, call.context(), change).await?;
+        after(&stored.record)?;
+        transaction.commit().await.map_err(|error| self.refusal("input.").of_change(error))?;
+        Ok(Some(stored.row))
     }
 
     async fn delete(
         &self,
-        context: &Context,
+        call: &StoreCall<'_, R>,
         id: &R::Id,
         check: impl FnOnce(&R) -> Result<(), OperationError> + Send,
         after: impl FnOnce(&R) -> Result<(), OperationError> + Send,
-    ) -> Result<Option<R>, OperationError> {
+    ) -> Result<Option<SqlRecord<R>>, OperationError> {
         let mut transaction = self.database.begin(Access::Write).await?;
-        let Some(record) = self.read(&mut transaction, id, Access::Write).await? else {
+        let Some(stored) = self.read(&mut transaction, call, id, Access::Write).await? else {
             return Ok(None);
         };
-        check(&record)?;
+        let record = &stored.record;
+        check(record)?;
         let statement = self.table.delete_record(id).map_err(internal)?;
         let result = transaction.run(statement).await;
-        result.map_err(|error| error.refusing_deletion(&record))?;
-        self.run_further(&mut transaction, context, RecordChange::Deleted(&record)).await?;
-        after(&record)?;
-        transaction.commit().await.map_err(|error| error.refusing_deletion(&record))?;
-        Ok(Some(record))
-    }
-}
-
-/// The number in a statement's only row.
-fn first_number(rows: &[Vec<SqlValue>]) -> Option<u64> {
-    match rows.first()?.first()? {
-        SqlValue::Int(number) => u64::try_from(*number).ok(),
-        _ => None,
+        result.map_err(|error| self.refusal("").of_deletion(error, record))?;
+        self.run_further(&mut transaction, call.context(), RecordChange::Deleted(record)).await?;
+        after(record)?;
+        let committed = transaction.commit().await;
+        committed.map_err(|error| self.refusal("").of_deletion(error, record))?;
+        Ok(Some(stored.row))
     }
 }

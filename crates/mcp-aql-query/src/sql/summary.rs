@@ -7,7 +7,7 @@ use sea_query::{Alias, Expr, ExprTrait as _, Func, Query, SelectStatement};
 use super::SqlError;
 use super::context::{Context, Source, StoredForm};
 use super::dialect::{Dialect, Form, number};
-use super::stored_value::scalar;
+use super::stored_value::{group_key, scalar};
 use super::value::SqlValue;
 use crate::aggregate::{MAX_GROUPS, of_no_rows, too_many_groups};
 use crate::plan::{Aggregate, FieldIndex, Function};
@@ -90,7 +90,7 @@ impl SummaryStatement {
             select.limit(MAX_GROUPS as u64 + 1);
         }
         let columns = usize::from(group.is_some());
-        let group = group.map(|source| source.stored());
+        let group = group.map(|source| source.stored(dialect));
         let mut this =
             Self { group, measures: Vec::new(), sources: Vec::new(), columns, aggregates };
         for place in this.aggregates.clone() {
@@ -157,7 +157,7 @@ impl SummaryStatement {
         self.measures.push((measure, self.columns));
         self.columns += width(dialect, measure, form);
         if let (Some(field), Some(source)) = (field, source) {
-            self.sources.push((field, source.stored()));
+            self.sources.push((field, source.stored(dialect)));
         }
         Ok(())
     }
@@ -178,7 +178,7 @@ impl SummaryStatement {
             let mut groups = Vec::with_capacity(rows.len());
             for row in rows {
                 let key = match &self.group {
-                    Some(stored) => scalar(*stored, row.first())?,
+                    Some(stored) => group_key(*stored, row.first())?,
                     None => Scalar::Null,
                 };
                 let values = aggregate.functions.iter().map(|each| self.value(dialect, *each, row));
@@ -293,8 +293,7 @@ fn sums(dialect: Dialect, source: &Source) -> Vec<Expr> {
             let whole = column.cast_as(Alias::new("bigint"));
             vec![sum(whole).cast_as(Alias::new("text"))]
         }
-        (Dialect::Sqlite, _) => vec![sum(column)],
-        (Dialect::Postgres, _) => vec![sum(dialect.shown(column, source.form))],
+        (_, _) => vec![sum(dialect.summed(column))],
     }
 }
 

@@ -116,7 +116,7 @@ fn one_entry_of_a_list_must_pass() {
     };
     assert_eq!(
         condition(Dialect::Sqlite),
-        r#"EXISTS(SELECT 1 FROM json_each("task"."tags") AS "entry" WHERE ("entry"."value" COLLATE "BINARY") = ?)"#
+        r#"EXISTS(SELECT 1 FROM json_each((CASE WHEN (json_valid("task"."tags")) THEN "task"."tags" END)) AS "entry" WHERE ("entry"."value" COLLATE "BINARY") = ?)"#
     );
     assert_eq!(condition(Dialect::Postgres), r#""task"."tags" @> CAST(CAST($1 AS text) AS jsonb)"#);
 }

@@ -32,6 +32,7 @@ pub struct Statement {
 /// | `Int` | `INTEGER` | `bigint` | `bigint` |
 /// | `Float` | `REAL` | `double precision` | `double precision` |
 /// | `Text` | `TEXT` | `text` | `text` |
+/// | `Bytes` | `BLOB` | – | – |
 ///
 /// A driver for PostgreSQL needs no other types: statements declare the type of each parameter, and
 /// convert all results into one of these.
@@ -47,6 +48,8 @@ pub enum SqlValue {
     Float(f64),
     /// Text.
     Text(String),
+    /// Bytes. SQLite has them in a column of any type.
+    Bytes(Vec<u8>),
 }
 
 impl SqlValue {
@@ -58,6 +61,7 @@ impl SqlValue {
             Self::Int(_) => "a whole number",
             Self::Float(_) => "a number",
             Self::Text(_) => "text",
+            Self::Bytes(_) => "bytes",
         }
     }
 
@@ -81,6 +85,7 @@ impl SqlValue {
             Bound::Float(value) => value.map_or(Self::Null, |value| Self::Float(value.into())),
             Bound::Double(value) => value.map_or(Self::Null, Self::Float),
             Bound::String(value) => value.map_or(Self::Null, Self::Text),
+            Bound::Bytes(value) => value.map_or(Self::Null, Self::Bytes),
             Bound::Char(value) => value.map_or(Self::Null, |value| Self::Text(value.into())),
             _ => return Err(SqlError::Value { kind: "of a type that no statement has" }),
         })
@@ -134,6 +139,7 @@ impl SqlWriter for Writer {
             (Dialect::Postgres, Ok(SqlValue::Null | SqlValue::Text(_)) | Err(_)) => {
                 write!(self, "CAST(${number} AS text)")
             }
+            (Dialect::Postgres, Ok(SqlValue::Bytes(_))) => write!(self, "CAST(${number} AS bytea)"),
         };
         self.values.push(value);
     }

@@ -464,7 +464,7 @@ fn a_page_has_a_largest_size() {
             key: &key,
             capabilities: &capabilities,
             warnings: Vec::new(),
-            open_paths: Vec::new(),
+            late_warnings: Vec::new(),
         };
         let query = RelationshipQuery::<Bed>::read(options, &mut given).unwrap();
         let (graph, warnings) = run(query, &edges).unwrap();

@@ -6,19 +6,24 @@ use std::sync::Arc;
 
 use mcp_aql_core::Error;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
-use rusqlite::{Connection, ErrorCode, OpenFlags, params_from_iter};
+use rusqlite::{Connection, InterruptHandle, OpenFlags, ToSql, params_from_iter};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
-use crate::sql::{Access, Database, DatabaseError, Dialect, SqlValue, Statement, Transaction};
+use crate::sql::{
+    Access, Database, DatabaseError, Dialect, SqlValue, Statement, Transaction, WaitLimits,
+};
 
-/// A SQLite database for [`SqlStore`](super::super::SqlStore), with one connection, which its calls use one after
-/// another. Clones share it.
+/// A SQLite database for [`SqlStore`](super::super::SqlStore). Clones share it.
 ///
-/// The calls run on tokio's threads for blocking work.
+/// A file has one connection for calls that change records and one for calls that read, so that reading goes on while
+/// a change waits for another process. The calls of each connection take turns, on tokio's threads for blocking work.
 #[derive(Clone)]
 pub struct RusqliteDatabase {
-    connection: Arc<Mutex<Connection>>,
+    writer: Arc<Mutex<Connection>>,
+    reader: Arc<Mutex<Connection>>,
+    limits: WaitLimits,
 }
 
 impl RusqliteDatabase {
@@ -28,13 +33,63 @@ impl RusqliteDatabase {
     /// If the file cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let flags = OpenFlags::default() & !OpenFlags::SQLITE_OPEN_CREATE;
-        let connection = Connection::open_with_flags(path, flags).map_err(Error::other)?;
-        Ok(Self::new(connection))
+        let open = || Connection::open_with_flags(&path, flags).map_err(Error::other);
+        let reader = open()?;
+        reader.pragma_update(None, "query_only", true).map_err(Error::other)?;
+        Ok(Self { reader: Arc::new(Mutex::new(reader)), ..Self::new(open()?) })
     }
 
-    /// Uses a connection.
+    /// Uses a connection, for all calls. SQLite waits for locks as long as [`WaitLimits`] says.
     pub fn new(connection: Connection) -> Self {
-        Self { connection: Arc::new(Mutex::new(connection)) }
+        let writer = Arc::new(Mutex::new(connection));
+        Self { reader: Arc::clone(&writer), writer, limits: WaitLimits::default() }
+    }
+
+    /// Sets how long calls wait.
+    #[must_use]
+    pub const fn wait_limits(mut self, limits: WaitLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Calls a function with the connection that changes records, on a thread for blocking work, for operations of your
+    /// own. Other changes wait meanwhile.
+    ///
+    /// ```
+    /// use mcp_aql::prelude::*;
+    /// use mcp_aql::resource::{DatabaseError, RusqliteDatabase};
+    ///
+    /// /// Counts the orders.
+    /// async fn count(database: &RusqliteDatabase) -> Result<i64, DatabaseError> {
+    ///     let sql = "SELECT count(*) FROM orders";
+    ///     database.with(|connection| Ok(connection.query_row(sql, [], |row| row.get(0))?)).await
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// The error of the function, or [`DatabaseError::Busy`].
+    pub async fn with<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&mut Connection) -> Result<T, DatabaseError> + Send + 'static,
+    ) -> Result<T, DatabaseError> {
+        let mut connection = self.connection(Access::Write).await?;
+        let limits = self.limits;
+        spawn_blocking(move || {
+            connection.busy_timeout(limits.of_lock()).map_err(failure)?;
+            call(&mut connection)
+        })
+        .await?
+    }
+
+    async fn connection(
+        &self,
+        access: Access,
+    ) -> Result<OwnedMutexGuard<Connection>, DatabaseError> {
+        let connection = match access {
+            Access::Read => &self.reader,
+            Access::Write => &self.writer,
+        };
+        self.limits.connect(Arc::clone(connection).lock_owned()).await
     }
 }
 
@@ -49,15 +104,21 @@ impl Database for RusqliteDatabase {
 
     type Transaction = RusqliteTransaction;
 
+    fn identity(&self) -> usize {
+        Arc::as_ptr(&self.writer).addr()
+    }
+
     async fn begin(&self, access: Access) -> Result<RusqliteTransaction, DatabaseError> {
-        let connection = Arc::clone(&self.connection).lock_owned().await;
+        let connection = self.connection(access).await?;
+        let limits = self.limits;
         let begin = match access {
             Access::Read => "BEGIN",
             Access::Write => "BEGIN IMMEDIATE",
         };
         spawn_blocking(move || {
-            connection.execute_batch(begin)?;
-            Ok(RusqliteTransaction { open: Some(Open { connection, is_over: false }) })
+            connection.busy_timeout(limits.of_lock()).map_err(failure)?;
+            connection.execute_batch(begin).map_err(failure)?;
+            Ok(RusqliteTransaction { open: Some(Open { connection, is_over: false }), limits })
         })
         .await?
     }
@@ -67,6 +128,21 @@ impl Database for RusqliteDatabase {
 pub struct RusqliteTransaction {
     /// Missing while a statement runs on another thread.
     open: Option<Open>,
+    limits: WaitLimits,
+}
+
+/// Interrupts the statement of a call that has ended before it.
+struct Interrupt {
+    handle: InterruptHandle,
+    is_over: bool,
+}
+
+impl Drop for Interrupt {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.handle.interrupt();
+        }
+    }
 }
 
 impl fmt::Debug for RusqliteTransaction {
@@ -91,11 +167,20 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        if !self.is_over && self.connection.execute_batch("ROLLBACK").is_err() {
+        // A call that was cancelled may interrupt the first attempt.
+        let is_open = |open: &Self| !open.is_over && !open.connection.is_autocommit();
+        for _ in 0..MAX_ROLLBACKS {
+            if is_open(self) {
+                let _ = self.connection.execute_batch("ROLLBACK");
+            }
+        }
+        if is_open(self) {
             tracing::warn!("a transaction of SQLite could not be rolled back");
         }
     }
 }
+
+const MAX_ROLLBACKS: usize = 3;
 
 /// The error for a transaction whose call was cancelled.
 const CANCELLED: &str = "the transaction has ended with a call that was cancelled";
@@ -103,11 +188,20 @@ const CANCELLED: &str = "the transaction has ended with a call that was cancelle
 impl Transaction for RusqliteTransaction {
     async fn run(&mut self, statement: Statement) -> Result<Vec<Vec<SqlValue>>, DatabaseError> {
         let open = self.open.take().ok_or(CANCELLED)?;
-        let (open, rows) = spawn_blocking(move || {
-            let rows = run(&open.connection, &statement);
+        let handle = open.connection.get_interrupt_handle();
+        let mut interrupt = Interrupt { handle, is_over: false };
+        let mut running = spawn_blocking(move || {
+            let rows = statement.run_on(&open.connection).map_err(failure);
             (open, rows)
-        })
-        .await?;
+        });
+        let (open, rows) = match timeout(self.limits.of_statement(), &mut running).await {
+            Ok(result) => result?,
+            Err(_) => {
+                interrupt.handle.interrupt();
+                running.await?
+            }
+        };
+        interrupt.is_over = true;
         self.open = Some(open);
         rows
     }
@@ -118,60 +212,52 @@ impl Transaction for RusqliteTransaction {
     }
 }
 
-fn run(
-    connection: &Connection,
-    statement: &Statement,
-) -> Result<Vec<Vec<SqlValue>>, DatabaseError> {
-    let mut prepared = connection.prepare_cached(&statement.sql)?;
-    let width = prepared.column_count();
-    let values = statement.values.iter().map(|value| match value {
-        SqlValue::Null => ToSqlOutput::Owned(Value::Null),
-        SqlValue::Bool(value) => ToSqlOutput::Owned(Value::Integer((*value).into())),
-        SqlValue::Int(value) => ToSqlOutput::Owned(Value::Integer(*value)),
-        SqlValue::Float(value) => ToSqlOutput::Owned(Value::Real(*value)),
-        SqlValue::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
-    });
-    let mut rows = prepared.query(params_from_iter(values))?;
-    let mut all = Vec::new();
-    while let Some(row) = rows.next().map_err(failure)? {
-        let value = |column| {
-            Ok(match row.get_ref(column)? {
-                ValueRef::Null => SqlValue::Null,
-                ValueRef::Integer(value) => SqlValue::Int(value),
-                ValueRef::Real(value) => SqlValue::Float(value),
-                ValueRef::Text(text) => SqlValue::Text(std::str::from_utf8(text)?.to_owned()),
-                ValueRef::Blob(_) => return Err("a column contains a blob".into()),
-            })
-        };
-        all.push((0..width).map(value).collect::<Result<_, DatabaseError>>()?);
+impl Statement {
+    /// Runs the statement on a connection of your own, for [`SqlTable::run`](crate::sql::SqlTable::run).
+    ///
+    /// # Errors
+    /// The error of the driver.
+    pub fn run_on(&self, connection: &Connection) -> rusqlite::Result<Vec<Vec<SqlValue>>> {
+        let mut prepared = connection.prepare_cached(&self.sql)?;
+        let width = prepared.column_count();
+        let rows = prepared.query_map(params_from_iter(&self.values), |row| {
+            (0..width).map(|column| row.get_ref(column).map(SqlValue::from)).collect()
+        })?;
+        rows.collect()
     }
-    Ok(all)
+}
+
+impl ToSql for SqlValue {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self {
+            Self::Null => ToSqlOutput::Owned(Value::Null),
+            Self::Bool(value) => ToSqlOutput::Owned(Value::Integer((*value).into())),
+            Self::Int(value) => ToSqlOutput::Owned(Value::Integer(*value)),
+            Self::Float(value) => ToSqlOutput::Owned(Value::Real(*value)),
+            Self::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
+            Self::Bytes(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
+        })
+    }
+}
+
+impl From<ValueRef<'_>> for SqlValue {
+    fn from(value: ValueRef<'_>) -> Self {
+        match value {
+            ValueRef::Null => Self::Null,
+            ValueRef::Integer(value) => Self::Int(value),
+            ValueRef::Real(value) => Self::Float(value),
+            ValueRef::Text(text) => match std::str::from_utf8(text) {
+                Ok(text) => Self::Text(text.to_owned()),
+                // SQLite does not check the encoding of what other programs store.
+                Err(_) => Self::Bytes(text.to_owned()),
+            },
+            ValueRef::Blob(bytes) => Self::Bytes(bytes.to_owned()),
+        }
+    }
 }
 
 fn failure(error: rusqlite::Error) -> DatabaseError {
-    let code = match &error {
-        rusqlite::Error::SqliteFailure(failure, _)
-            if failure.code == ErrorCode::ConstraintViolation =>
-        {
-            failure.extended_code
-        }
-        _ => return error.into(),
-    };
-    match code {
-        UNIQUE | PRIMARY_KEY => DatabaseError::Unique(error.into()),
-        FOREIGN_KEY => DatabaseError::Reference(error.into()),
-        CHECK | NOT_NULL => DatabaseError::Value(error.into()),
-        _ => error.into(),
-    }
+    let rusqlite::Error::SqliteFailure(code, message) = &error else { return error.into() };
+    let (code, message) = (code.extended_code, message.clone().unwrap_or_default());
+    DatabaseError::of_sqlite(code, &message, error)
 }
-
-/// `SQLITE_CONSTRAINT_CHECK`
-const CHECK: i32 = 275;
-/// `SQLITE_CONSTRAINT_FOREIGNKEY`
-const FOREIGN_KEY: i32 = 787;
-/// `SQLITE_CONSTRAINT_NOTNULL`
-const NOT_NULL: i32 = 1_299;
-/// `SQLITE_CONSTRAINT_PRIMARYKEY`
-const PRIMARY_KEY: i32 = 1_555;
-/// `SQLITE_CONSTRAINT_UNIQUE`
-const UNIQUE: i32 = 2_067;

@@ -4,18 +4,25 @@ use std::fmt;
 
 use deadpool_postgres::{Manager, Object, Pool};
 use mcp_aql_core::Error;
-use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 
-use crate::sql::{Access, Database, DatabaseError, Dialect, SqlValue, Statement, Transaction};
+use crate::sql::{
+    Access, Database, DatabaseError, Dialect, PostgresReport, SqlValue, Statement, Transaction,
+    Turn, WaitLimits, Writers,
+};
 
 /// The number of statements that a connection keeps prepared.
 const MAX_PREPARED: usize = 256;
 
 /// A PostgreSQL database for [`SqlStore`](super::super::SqlStore), with a pool of connections.
+///
+/// Half of the connections may change records at the same time, so that calls that read go on while others wait for
+/// locks.
 #[derive(Clone)]
 pub struct PostgresDatabase {
     pool: Pool,
+    writers: Writers,
+    limits: WaitLimits,
 }
 
 impl PostgresDatabase {
@@ -29,12 +36,20 @@ impl PostgresDatabase {
         let manager = Manager::new(config, tokio_postgres::NoTls);
         let pool = Pool::builder(manager).build().map_err(Error::other)?;
         drop(pool.get().await.map_err(Error::other)?);
-        Ok(Self { pool })
+        Ok(Self::new(pool))
     }
 
     /// Uses the connections of a pool.
-    pub const fn new(pool: Pool) -> Self {
-        Self { pool }
+    pub fn new(pool: Pool) -> Self {
+        let writers = Writers::of_pool(pool.status().max_size);
+        Self { pool, writers, limits: WaitLimits::default() }
+    }
+
+    /// Sets how long calls wait.
+    #[must_use]
+    pub const fn wait_limits(mut self, limits: WaitLimits) -> Self {
+        self.limits = limits;
+        self
     }
 }
 
@@ -49,15 +64,17 @@ impl Database for PostgresDatabase {
 
     type Transaction = PostgresTransaction;
 
+    fn identity(&self) -> usize {
+        std::ptr::from_ref(self.pool.manager()).addr()
+    }
+
     async fn begin(&self, access: Access) -> Result<PostgresTransaction, DatabaseError> {
-        let connection = self.pool.get().await?;
+        let turn = self.writers.turn(access, &self.limits).await?;
+        let connection = self.limits.connect(self.pool.get()).await??;
         // The connection is not returned to the pool before the transaction is over.
-        let transaction = PostgresTransaction { connection: Some(connection) };
-        let begin = match access {
-            Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            Access::Write => "BEGIN",
-        };
-        transaction.connection()?.batch_execute(begin).await?;
+        let transaction = PostgresTransaction { connection: Some(connection), _turn: turn };
+        let begin = self.limits.begin_postgres(access);
+        transaction.connection()?.batch_execute(&begin).await.map_err(failure)?;
         Ok(transaction)
     }
 }
@@ -66,6 +83,8 @@ impl Database for PostgresDatabase {
 pub struct PostgresTransaction {
     /// Missing after the end of the transaction.
     connection: Option<Object>,
+    /// The turn of a transaction that writes.
+    _turn: Turn,
 }
 
 impl PostgresTransaction {
@@ -94,7 +113,7 @@ impl Transaction for PostgresTransaction {
         if connection.statement_cache.size() >= MAX_PREPARED {
             connection.statement_cache.clear();
         }
-        let prepared = connection.prepare_cached(&statement.sql).await?;
+        let prepared = connection.prepare_cached(&statement.sql).await.map_err(failure)?;
         let values = statement.values.into_iter().map(|value| -> Box<dyn ToSql + Send + Sync> {
             match value {
                 SqlValue::Null => Box::new(None::<String>),
@@ -102,6 +121,7 @@ impl Transaction for PostgresTransaction {
                 SqlValue::Int(value) => Box::new(value),
                 SqlValue::Float(value) => Box::new(value),
                 SqlValue::Text(text) => Box::new(text),
+                SqlValue::Bytes(bytes) => Box::new(bytes),
             }
         });
         let values: Vec<_> = values.collect();
@@ -132,20 +152,14 @@ fn read(row: &tokio_postgres::Row) -> Result<Vec<SqlValue>, DatabaseError> {
 }
 
 fn failure(error: tokio_postgres::Error) -> DatabaseError {
-    match error.code() {
-        Some(&SqlState::UNIQUE_VIOLATION) => DatabaseError::Unique(error.into()),
-        Some(&SqlState::FOREIGN_KEY_VIOLATION | &SqlState::RESTRICT_VIOLATION) => {
-            DatabaseError::Reference(error.into())
-        }
-        Some(
-            &SqlState::CHECK_VIOLATION
-            | &SqlState::NOT_NULL_VIOLATION
-            | &SqlState::STRING_DATA_RIGHT_TRUNCATION
-            | &SqlState::NUMERIC_VALUE_OUT_OF_RANGE
-            | &SqlState::INVALID_TEXT_REPRESENTATION
-            | &SqlState::INVALID_DATETIME_FORMAT
-            | &SqlState::DATETIME_FIELD_OVERFLOW,
-        ) => DatabaseError::Value(error.into()),
-        _ => error.into(),
-    }
+    let Some(cause) = error.as_db_error() else { return error.into() };
+    let cause = cause.clone();
+    let report = PostgresReport {
+        code: cause.code().code(),
+        message: cause.message(),
+        constraint: cause.constraint(),
+        column: cause.column(),
+        detail: cause.detail(),
+    };
+    DatabaseError::of_postgres(report, error)
 }

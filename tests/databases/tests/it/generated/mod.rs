@@ -114,7 +114,6 @@ async fn tables_of_postgres_become_an_adapter() {
     let tables = include_str!("shop_postgres.sql");
     let Some(database) = postgres::new_database(tables).await else { return };
     let remarks = [
-        "The table 'countries' gives new records no identifier, so they cannot be created.",
         "The column 'flag' of 'countries' is left out, because of its type 'bytea'.",
         "The table 'order_items' has a primary key of 2 columns. A resource has one identifier.",
     ];

@@ -20,15 +20,16 @@ use mcp_aql::resource::{PostgresDatabase, SqlStore};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-// The table 'countries' gives new records no identifier, so they cannot be created.
 // The column 'flag' of 'countries' is left out, because of its type 'bytea'.
 
 /// A country.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, UpdateInput)]
-#[resource(operations(get, list, update, delete), plural = "countries")]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations, plural = "countries")]
 struct Country {
     /// Identifier of the country.
     #[resource(id, filter, sort)]
+    #[create_input(chosen)]
+    #[param(max_length = 2)]
     code: String,
     /// Name.
     #[resource(filter, sort)]

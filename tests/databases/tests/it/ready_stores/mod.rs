@@ -1,6 +1,8 @@
 //! The same calls of ready operations on stores in memory, in SQLite and in PostgreSQL.
 
+mod foreign;
 mod limits;
+mod tenants;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use deadpool_postgres::Pool;
@@ -199,8 +201,11 @@ fn a_call() -> impl Strategy<Value = (&'static str, Value)> {
             if fields.get("title").is_none() {
                 fields["title"] = json!("Dune");
             }
-            // The rules would refuse it, and PostgreSQL gives its number to no other record.
+            // What is refused takes a number of PostgreSQL, so nothing is that the rules would refuse: a locked book, or
+            // a reference to one.
             fields["locked"] = json!(false);
+            fields["earlier_id"] = json!(null);
+            fields["mentioned_ids"] = json!([]);
             ("create_book", fields)
         }),
         3 => (id(), version(), fields()).prop_map(|(id, version, input)| {
@@ -519,7 +524,6 @@ async fn columns_of_other_types_are_read_compared_and_written() {
         (json!({ "start": { "gt": "2031-05-06T07:00:00Z" } }), 1),
         (json!({ "price": { "lt": 20 } }), 1),
         (json!({ "address": "10.0.0.1/32" }), 1),
-        (json!({ "address": "no address" }), 0),
     ] {
         let listed = ask(&adapter, "list_trips", &json!({ "filter": filter })).await;
         assert_eq!(listed["pageInfo"]["totalCount"], count, "{filter}: {listed}");
@@ -586,7 +590,6 @@ async fn what_the_database_refuses_is_refused_with_a_reason() {
         ask(adapter, "create_parcel", &json!({ "town": "Rome" })).await;
         ask(adapter, "create_label", &json!({ "parcel_id": 1, "text": "fragile" })).await;
         let update = |input: Value| json!({ "label_id": 1, "input": input });
-        let value = "A value of the 'label' is not allowed: compare all values with the descriptions of the parameters";
         for (operation, params, message) in [
             (
                 "create_label",
@@ -598,8 +601,17 @@ async fn what_the_database_refuses_is_refused_with_a_reason() {
                 update(json!({ "parcel_id": 7 })),
                 "Parameter 'input.parcel_id' must identify an existing parcel",
             ),
-            ("create_label", json!({ "parcel_id": 1 }), value),
-            ("update_label", update(json!({ "text": "nothing" })), value),
+            (
+                "create_label",
+                json!({ "parcel_id": 1 }),
+                "The field 'text' needs a value: send one, not null",
+            ),
+            (
+                "update_label",
+                update(json!({ "text": "nothing" })),
+                "The value of 'input.text' violates a rule of the database: use another one, which fits 'rule' in the \
+                 details",
+            ),
             (
                 "delete_parcel",
                 json!({ "parcel_id": 1 }),
@@ -614,7 +626,8 @@ async fn what_the_database_refuses_is_refused_with_a_reason() {
         assert_eq!(refused["code"], "CONFLICT_ALREADY_EXISTS");
         assert_eq!(
             refused["message"],
-            "Another 'label' has the same value in a field whose values are unique"
+            "Another 'label' has this value of 'text', which must be unique: use another value, or change the other \
+             'label'"
         );
     }
 }

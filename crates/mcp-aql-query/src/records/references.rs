@@ -1,0 +1,107 @@
+//! The stores to which the fields of other stores refer.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::operation::Context;
+
+/// A store to whose records fields of other records refer.
+pub trait ReferenceTarget: Send + Sync {
+    /// Returns the kind of the store's records.
+    fn element_type(&self) -> &'static str;
+
+    /// Returns whether there is a record with this name.
+    fn contains<'a>(
+        &'a self,
+        context: &'a Context,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<bool, OperationError>>;
+
+    /// Returns whether only some of the records exist for the caller.
+    fn is_restricted(&self, context: &Context) -> bool;
+
+    /// Returns the statement that finds a record with this name, if the store is in a database.
+    ///
+    /// # Errors
+    /// The fault of a row filter.
+    fn lookup(&self, context: &Context, name: &str) -> Result<Option<Lookup>, OperationError>;
+}
+
+/// The stores of an adapter, by the kind of their records.
+#[derive(Clone, Default)]
+pub(super) struct ReferenceTargets(Arc<Mutex<Vec<Weak<dyn ReferenceTarget>>>>);
+
+impl fmt::Debug for ReferenceTargets {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ReferenceTargets")
+    }
+}
+
+impl ReferenceTargets {
+    /// Adds a store. The adapter keeps it.
+    pub(super) fn add(&self, store: &Arc<dyn ReferenceTarget>) {
+        let store = Arc::downgrade(store);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(store);
+    }
+
+    /// The store of these records, if only some of them exist for the caller.
+    pub(super) fn find(
+        &self,
+        element_type: &str,
+        context: &Context,
+    ) -> Option<Arc<dyn ReferenceTarget>> {
+        let stores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stores = stores.iter().filter_map(Weak::upgrade);
+        let found = stores.find(|store| store.element_type() == element_type)?;
+        found.is_restricted(context).then_some(found)
+    }
+}
+
+/// The statement that finds a record in a database.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Lookup {
+    /// The identity of the database.
+    pub(crate) database: usize,
+    /// The lookup: its type belongs to the module of databases.
+    pub(crate) lookup: Box<dyn Any + Send>,
+}
+
+/// A reference whose target must exist for the caller.
+pub(crate) struct ReferenceCheck {
+    /// The parameter.
+    pub(super) field: String,
+    pub(super) target: Arc<dyn ReferenceTarget>,
+    /// The text of the identifier.
+    pub(super) id: String,
+}
+
+impl ReferenceCheck {
+    /// Asks the other store.
+    pub(crate) async fn run(&self, context: &Context) -> Result<(), OperationError> {
+        match self.target.contains(context, &self.id).await? {
+            true => Ok(()),
+            false => Err(self.refused()),
+        }
+    }
+
+    /// The statement that finds the record, if the other store is in the database with this identity.
+    pub(crate) fn lookup<L: 'static>(
+        &self,
+        context: &Context,
+        database: usize,
+    ) -> Result<Option<L>, OperationError> {
+        let lookup = self.target.lookup(context, &self.id)?;
+        let lookup = lookup.filter(|lookup| lookup.database == database);
+        Ok(lookup.and_then(|lookup| lookup.lookup.downcast().ok()).map(|lookup| *lookup))
+    }
+
+    /// The error for a record that does not exist, or not for the caller.
+    pub(crate) fn refused(&self) -> OperationError {
+        let target = self.target.element_type();
+        OperationError::invalid_value(&self.field, format!("must identify an existing {target}"))
+    }
+}

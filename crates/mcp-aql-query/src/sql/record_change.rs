@@ -1,0 +1,35 @@
+//! Changes of records, for statements that belong to them.
+
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::operation::Context;
+
+use super::Statement;
+
+/// Returns the statements that belong to a change.
+pub(super) type FurtherStatements<R> =
+    dyn Fn(&Context, RecordChange<'_, R>) -> Result<Vec<Statement>, OperationError> + Send + Sync;
+
+/// A change of a record, for [`SqlStore::with_statements`](super::SqlStore::with_statements).
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RecordChange<'a, R> {
+    /// The record is new.
+    Created(&'a R),
+    /// The record has changed.
+    Updated {
+        /// The record before the change.
+        old: &'a R,
+        /// The record after the change.
+        new: &'a R,
+    },
+    /// The record is deleted.
+    Deleted(&'a R),
+}
+
+impl<R> Clone for RecordChange<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for RecordChange<'_, R> {}

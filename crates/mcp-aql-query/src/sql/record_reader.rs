@@ -1,0 +1,147 @@
+//! Converts a row into a record, also one with values that the type of the record does not allow.
+
+use std::sync::Arc;
+
+use mcp_aql_core::update::merge_json;
+use sea_query::Expr;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::SqlError;
+use super::context::Context;
+use super::layout::{Columns, Layout};
+use super::record::SqlRecord;
+use super::value::SqlValue;
+use crate::odd_values::OddFields;
+use crate::records::Record;
+use crate::value::ValueKind;
+
+/// The conversion of a row into a record.
+pub(super) struct RecordReader {
+    layout: Arc<Layout>,
+    /// Whether the statement applies the filter completely.
+    pub(super) filters: bool,
+}
+
+/// A record as it is stored.
+#[derive(Debug, Clone)]
+pub(super) struct StoredRecord<R> {
+    pub(super) record: R,
+    /// The row, which also shows values that the record cannot have.
+    pub(super) row: SqlRecord<R>,
+    /// The fields whose stored values have another type. The record has empty values in their place.
+    pub(super) unreadable: Vec<String>,
+    /// Those of them that the call sets.
+    pub(super) replaced: Vec<String>,
+}
+
+impl RecordReader {
+    /// Returns the columns of a record, and their conversion.
+    pub(super) fn of<R: Record>(context: &Context<'_>) -> Result<(Vec<Expr>, Self), SqlError> {
+        let mut columns = Columns::default();
+        let layout = Arc::new(Layout::of::<R>(context, None, &mut columns)?);
+        Ok((columns.expressions, Self { layout, filters: true }))
+    }
+
+    /// Converts the only row of a statement. `given` are the fields that an update sets, in JSON.
+    pub(super) fn read<R: Record + DeserializeOwned>(
+        &self,
+        rows: Vec<Vec<SqlValue>>,
+        given: Option<&Map<String, Value>>,
+    ) -> Result<Option<StoredRecord<R>>, SqlError> {
+        let Some(row) = rows.into_iter().next() else { return Ok(None) };
+        let mut odd = OddFields::default();
+        let row = SqlRecord::<R>::read(&self.layout, &row, &mut odd)?;
+        let members = row.clone().into_members();
+        let (record, mut unreadable) = match R::deserialize(Value::Object(members.clone())) {
+            Ok(record) => (record, Vec::new()),
+            Err(_) => repaired(members, given)?,
+        };
+        unreadable.extend(odd.fields());
+        let is_given = |field: &&String| given.is_some_and(|given| given.contains_key(*field));
+        let replaced = unreadable.iter().filter(is_given).cloned().collect();
+        Ok(Some(StoredRecord { record, row, unreadable, replaced }))
+    }
+
+    /// Converts the row of a record that has been written.
+    pub(super) fn read_stored<R: Record + DeserializeOwned>(
+        &self,
+        rows: Vec<Vec<SqlValue>>,
+    ) -> Result<StoredRecord<R>, SqlError> {
+        self.read(rows, None)?.ok_or_else(|| SqlError::Column {
+            path: R::ID.name.to_owned(),
+            expected: "the row of the record",
+            found: "no row",
+        })
+    }
+}
+
+/// Reads a record with values that its type does not allow: another value stands for each of them, so that the record
+/// can be corrected or deleted. Returns the names of these fields, too.
+fn repaired<R: Record + DeserializeOwned>(
+    mut members: Map<String, Value>,
+    given: Option<&Map<String, Value>>,
+) -> Result<(R, Vec<String>), SqlError> {
+    let mut replaced = Vec::new();
+    loop {
+        let fault = match read_members::<R>(members.clone()) {
+            Ok(record) => return Ok((record, replaced)),
+            Err(fault) => fault,
+        };
+        let field = faulty_field::<R>(&fault).filter(|field| !replaced.contains(field));
+        let Some(field) = field else { return Err(SqlError::Row(fault.into_inner())) };
+        let given = given.and_then(|given| given.get(&field));
+        let stand_ins = stand_ins::<R>(&field, members.get(&field), given);
+        let accepted = stand_ins.into_iter().find(|stand_in| {
+            let mut members = members.clone();
+            members.insert(field.clone(), stand_in.clone());
+            let read = read_members::<R>(members);
+            read.err().and_then(|fault| faulty_field::<R>(&fault)).as_ref() != Some(&field)
+        });
+        let Some(stand_in) = accepted else { return Err(SqlError::Row(fault.into_inner())) };
+        members.insert(field.clone(), stand_in);
+        replaced.push(field);
+    }
+}
+
+type MemberFault = serde_path_to_error::Error<serde_json::Error>;
+
+fn read_members<R: DeserializeOwned>(members: Map<String, Value>) -> Result<R, MemberFault> {
+    serde_path_to_error::deserialize(Value::Object(members))
+}
+
+/// The field whose value is missing or has another type.
+fn faulty_field<R: Record>(fault: &MemberFault) -> Option<String> {
+    let message = fault.inner().to_string();
+    let name = match fault.path().iter().next() {
+        Some(serde_path_to_error::Segment::Map { key }) => key.as_str(),
+        _ => message.strip_prefix("missing field `")?.split('`').next()?,
+    };
+    R::RESOURCE.fields.iter().any(|field| field.name == name).then(|| name.to_owned())
+}
+
+/// The values that may stand for an unreadable one: an empty one, or else the one that the call sets.
+fn stand_ins<R: Record>(field: &str, stored: Option<&Value>, given: Option<&Value>) -> Vec<Value> {
+    if let (Some(Value::Object(_)), Some(Value::Object(_))) = (stored, given) {
+        // The members that the call does not set remain, so that nothing else may stand for the object.
+        let mut whole = stored.cloned().unwrap_or_default();
+        merge_json(&mut whole, given.cloned().unwrap_or_default());
+        return vec![whole];
+    }
+    let schema = R::model().schema();
+    let Some(info) = schema.index_of(field).and_then(|place| schema.field(place)) else {
+        return Vec::new();
+    };
+    let missing = info.optional.then_some(Value::Null);
+    let empty = match info.kind {
+        _ if info.list => json!([]),
+        ValueKind::Boolean => json!(false),
+        ValueKind::Integer | ValueKind::Number => json!(0),
+        ValueKind::Text => json!(""),
+        ValueKind::Choice => info.choices.first().map_or(Value::Null, |choice| json!(choice)),
+        ValueKind::Date => json!("1970-01-01"),
+        ValueKind::Instant => json!("1970-01-01T00:00:00Z"),
+        ValueKind::Json => json!({}),
+    };
+    missing.into_iter().chain([empty]).chain(given.cloned()).collect()
+}

@@ -1,0 +1,248 @@
+//! The errors of values that a database refuses.
+
+use mcp_aql_core::error::OperationError;
+use mcp_aql_protocol::ErrorCode;
+
+use super::database_error::{DatabaseError, Violation};
+use super::{Dialect, SqlTable};
+use crate::plan::{Filter, Plan};
+use crate::records::Record;
+use crate::resource::Resource;
+
+/// A refusal of a change, before it is told to a caller.
+pub(super) struct Refusal<'a, R: 'static> {
+    pub(super) table: &'a SqlTable<R>,
+    /// The text before the name of a field: `input.` in an update.
+    pub(super) place: &'static str,
+}
+
+impl<R: Record> Refusal<'_, R> {
+    /// The error for a record that cannot be written.
+    pub(super) fn of_change(&self, error: DatabaseError) -> OperationError {
+        match error {
+            DatabaseError::Unique(violation) => self.of_unique(violation),
+            DatabaseError::Reference(violation) => self.of_reference(violation),
+            DatabaseError::Value(violation) => self.of_value(violation),
+            other => other.into(),
+        }
+    }
+
+    /// The error for a record that cannot be deleted.
+    pub(super) fn of_deletion(&self, error: DatabaseError, record: &R) -> OperationError {
+        let DatabaseError::Reference(violation) = error else { return self.of_change(error) };
+        let singular = R::NAMES.singular;
+        let message = format!(
+            "Other records refer to the '{singular}': change or delete them before you delete it"
+        );
+        self.error(ErrorCode::ConflictVersionMismatch, message, violation)
+            .with_detail("resource_id", record.id().to_string())
+    }
+
+    fn error(&self, code: ErrorCode, message: String, violation: Violation) -> OperationError {
+        let fields = self.fields(&violation);
+        let mut error = OperationError::new(code, message)
+            .with_detail("resource_type", R::NAMES.singular)
+            .with_cause(violation.into_cause());
+        match fields.as_slice() {
+            [] => {}
+            [one] => error = error.with_detail("param_name", one.as_str()),
+            several => error = error.with_detail("param_names", several.to_vec()),
+        }
+        error
+    }
+
+    /// The fields that the violation is about, as parameters.
+    fn fields(&self, violation: &Violation) -> Vec<String> {
+        let fields = self.table.fields_of_columns(&violation.columns);
+        let fields = match &violation.constraint {
+            Some(rule) if fields.is_empty() => self.table.fields_in_rule(rule),
+            _ => fields,
+        };
+        fields.into_iter().map(|field| format!("{}{field}", self.place)).collect()
+    }
+
+    fn of_unique(&self, violation: Violation) -> OperationError {
+        let singular = R::NAMES.singular;
+        let message = match self.fields(&violation).as_slice() {
+            [] => format!(
+                "Another '{singular}' has the same value in a field whose values are unique"
+            ),
+            [one] => format!(
+                "Another '{singular}' has this value of '{one}', which must be unique: use another value, or change \
+                 the other '{singular}'"
+            ),
+            several => format!(
+                "Another '{singular}' has these values of {}, which must be unique together: use other values, or \
+                 change the other '{singular}'",
+                listed(several)
+            ),
+        };
+        self.error(ErrorCode::ConflictAlreadyExists, message, violation)
+    }
+
+    fn of_reference(&self, violation: Violation) -> OperationError {
+        let fields = self.table.fields_of_columns(&violation.columns);
+        let place = self.place;
+        if let [field] = fields.as_slice() {
+            let target = R::REFERENCES.iter().find(|reference| reference.field == field);
+            let target = target.map_or("record", |reference| reference.target);
+            let expected = format!("must identify an existing {target}");
+            return OperationError::invalid_value(&format!("{place}{field}"), expected)
+                .with_detail("resource_type", R::NAMES.singular)
+                .with_cause(violation.into_cause());
+        }
+        let singular = R::NAMES.singular;
+        let message = match self.fields(&violation).as_slice() {
+            [] => format!(
+                "The '{singular}' refers to a missing record: check its fields with identifiers of other records"
+            ),
+            several => {
+                format!("The '{singular}' refers to a missing record: check {}", listed(several))
+            }
+        };
+        self.error(ErrorCode::ValidationInvalidValue, message, violation)
+    }
+
+    fn of_value(&self, violation: Violation) -> OperationError {
+        let singular = R::NAMES.singular;
+        let mut fields = self.fields(&violation);
+        let typed: Vec<_> = self.table.typed_fields().collect();
+        if fields.is_empty() && violation.constraint.is_none() {
+            let named = typed.iter().filter(|(_, name)| is_named(&violation.message, name));
+            fields = named.map(|(field, _)| format!("{}{field}", self.place)).collect();
+        }
+        let rule = violation.constraint.as_deref().map(printable);
+        let form = |field: &String| {
+            let name = typed.iter().find(|(path, _)| field.strip_prefix(self.place) == Some(path));
+            name.map_or_else(|| format!("'{field}'"), |(_, name)| format!("'{field}' ({name})"))
+        };
+        let message = match (fields.as_slice(), &rule) {
+            ([], None) => format!(
+                "A value of the '{singular}' is not allowed: compare all values with the descriptions of the \
+                 parameters"
+            ),
+            ([], Some(_)) => format!(
+                "The '{singular}' violates a rule of the database: change its values so that they fit 'rule' in the \
+                 details"
+            ),
+            (fields, Some(_)) => format!(
+                "The value of {} violates a rule of the database: use another one, which fits 'rule' in the details",
+                listed(fields)
+            ),
+            ([one], None) if !violation.columns.is_empty() => {
+                format!("The field '{one}' needs a value: send one, not null")
+            }
+            ([one], None) => format!(
+                "The database cannot store this value of {}: use one in the form of its type",
+                form(one)
+            ),
+            (several, None) => format!(
+                "The database cannot store a value of the '{singular}': check {}",
+                several.iter().map(form).collect::<Vec<_>>().join(", ")
+            ),
+        };
+        let error = self.error(ErrorCode::ValidationInvalidValue, message, violation);
+        match rule {
+            Some(rule) => error.with_detail("rule", rule),
+            None => error,
+        }
+    }
+}
+
+/// Whether a message of PostgreSQL names a type, which may have a shorter name as well.
+fn is_named(message: &str, name: &str) -> bool {
+    let name = name.trim_end_matches("[]").to_ascii_lowercase();
+    let long = [("char", "character"), ("varchar", "character varying"), ("int", "integer")]
+        .into_iter()
+        .find_map(|(short, long)| {
+            let rest = name.strip_prefix(short)?;
+            (rest.is_empty() || rest.starts_with('(')).then(|| format!("{long}{rest}"))
+        });
+    // The message may leave out the length, and blanks in it: `numeric(9, 2)`.
+    let plain = name.split('(').next().unwrap_or_default();
+    message.contains(long.as_deref().unwrap_or(plain))
+}
+
+/// The text of a rule without invisible characters, at most 200 characters.
+fn printable(rule: &str) -> String {
+    mcp_aql_text::visible(rule).chars().take(200).collect()
+}
+
+fn listed(fields: &[String]) -> String {
+    fields.iter().map(|field| format!("'{field}'")).collect::<Vec<_>>().join(", ")
+}
+
+impl<T: Resource> SqlTable<T> {
+    /// The error for a query that the database refuses.
+    pub(super) fn refused_query(&self, error: DatabaseError, plan: &Plan) -> OperationError {
+        let DatabaseError::Value(violation) = error else { return error.into() };
+        let mut fields = Vec::new();
+        if let Some(filter) = &plan.filter {
+            self.filtered_types(filter, &mut fields);
+        }
+        let message = match fields.as_slice() {
+            [] if plan.aggregate.is_empty() => {
+                return OperationError::internal(violation.into_cause());
+            }
+            [] => "A number of 'aggregate' is too large: aggregate fewer records, or another field"
+                .to_owned(),
+            [one] => format!("Parameter 'filter' has no value of {one}"),
+            several => {
+                format!("Parameter 'filter' has a value that is none of {}", several.join(", "))
+            }
+        };
+        let parameter = if fields.is_empty() { "aggregate" } else { "filter" };
+        OperationError::new(ErrorCode::ValidationInvalidValue, message)
+            .with_detail("param_name", parameter)
+            .with_cause(violation.into_cause())
+    }
+
+    /// Adds the fields of a caller's filter whose columns do not have a value for each text.
+    fn filtered_types(&self, filter: &Filter, into: &mut Vec<String>) {
+        match filter {
+            Filter::All(parts) | Filter::Any(parts) => {
+                parts.iter().for_each(|part| self.filtered_types(part, into));
+            }
+            Filter::Not(inner) => self.filtered_types(inner, into),
+            Filter::Field(place, _) => {
+                let field = T::model().schema().field(*place).filter(|field| field.filter);
+                let Some(field) = field else { return };
+                let typed = self.typed_fields().find(|(path, _)| *path == field.path);
+                let named = typed.map(|(path, name)| format!("the type '{name}' for '{path}'"));
+                into.extend(named.filter(|named| !into.contains(named)));
+            }
+        }
+    }
+
+    /// The fields in columns of a type that does not have a value for each text, with its name.
+    fn typed_fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        let is_postgres = self.dialect() == Dialect::Postgres;
+        let types = self.mapping.types.iter().filter(move |_| is_postgres);
+        types.filter_map(|(path, kind)| Some((path.as_str(), kind.name_to_callers()?)))
+    }
+
+    /// The fields in columns with these names.
+    pub(super) fn fields_of_columns(&self, columns: &[String]) -> Vec<String> {
+        let field = |column: &String| {
+            let named = self.mapping.columns.iter().find(|(_, known)| *known == column);
+            let path = named.map_or(column.as_str(), |(path, _)| path.as_str());
+            T::model().schema().index_of(path).map(|_| path.to_owned())
+        };
+        columns.iter().filter_map(field).collect()
+    }
+
+    /// The fields whose columns a rule names: `length(code) = 2`, `orders_amount_check`.
+    fn fields_in_rule(&self, rule: &str) -> Vec<String> {
+        let plain = rule.strip_prefix(&format!("{}_", self.mapping.table)).unwrap_or(rule);
+        let plain =
+            ["_check", "_not_null"].iter().find_map(|end| plain.strip_suffix(end)).unwrap_or(plain);
+        let words: Vec<_> = plain
+            .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+            .map(str::to_owned)
+            .collect();
+        let mut fields = self.fields_of_columns(&words);
+        fields.sort_unstable();
+        fields.dedup();
+        fields
+    }
+}

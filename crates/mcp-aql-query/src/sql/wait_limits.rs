@@ -1,0 +1,124 @@
+//! The time for which calls wait for a database.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::{Access, DatabaseError};
+
+/// The time for which calls wait for a database before they are refused. The defaults are 5 seconds for a connection, 5 seconds
+/// for a lock, and 30 seconds for a statement.
+///
+/// A call that has waited for too long has changed nothing. Its caller reads that the database is busy, and when to try
+/// again.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use mcp_aql::resource::WaitLimits;
+///
+/// let limits = WaitLimits::default().lock(Duration::from_secs(1));
+/// # let _ = limits;
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct WaitLimits {
+    connection: Duration,
+    lock: Duration,
+    statement: Duration,
+}
+
+impl Default for WaitLimits {
+    fn default() -> Self {
+        Self {
+            connection: Duration::from_secs(5),
+            lock: Duration::from_secs(5),
+            statement: Duration::from_secs(30),
+        }
+    }
+}
+
+impl WaitLimits {
+    /// Sets how long a call waits for a free connection.
+    #[must_use]
+    pub const fn connection(self, connection: Duration) -> Self {
+        Self { connection, ..self }
+    }
+
+    /// Sets how long a statement waits for the lock of a record or of the file.
+    #[must_use]
+    pub const fn lock(self, lock: Duration) -> Self {
+        Self { lock, ..self }
+    }
+
+    /// Sets how long a statement runs, including its waits.
+    #[must_use]
+    pub const fn statement(self, statement: Duration) -> Self {
+        Self { statement, ..self }
+    }
+
+    /// The time for which a statement waits for a lock.
+    pub const fn of_lock(&self) -> Duration {
+        self.lock
+    }
+
+    /// The time for which a statement runs.
+    pub const fn of_statement(&self) -> Duration {
+        self.statement
+    }
+
+    /// Waits for a connection.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Busy`] if none is free in time.
+    pub async fn connect<T>(&self, waiting: impl Future<Output = T>) -> Result<T, DatabaseError> {
+        let result = tokio::time::timeout(self.connection, waiting).await;
+        result.map_err(|_| DatabaseError::Busy("no connection was free in time".into()))
+    }
+
+    /// The statement that begins a transaction of PostgreSQL.
+    pub fn begin_postgres(&self, access: Access) -> String {
+        let begin = match access {
+            Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            Access::Write => "BEGIN",
+        };
+        // 0 would be no limit.
+        let millis = |limit: Duration| limit.as_millis().clamp(1, i32::MAX as u128);
+        format!(
+            "{begin}; SET LOCAL lock_timeout = {}; SET LOCAL statement_timeout = {}",
+            millis(self.lock),
+            millis(self.statement)
+        )
+    }
+}
+
+/// The connections of a pool that may write at the same time. Writers wait for each other's locks; the rest of the pool
+/// remains for those who read.
+#[derive(Debug, Clone)]
+pub struct Writers(Arc<Semaphore>);
+
+impl Writers {
+    /// Half of the connections of a pool, at least one.
+    pub fn of_pool(connections: usize) -> Self {
+        Self(Arc::new(Semaphore::new((connections / 2).max(1))))
+    }
+
+    /// Waits for a turn to write; reading needs none.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Busy`] if other calls write for too long.
+    pub async fn turn(&self, access: Access, limits: &WaitLimits) -> Result<Turn, DatabaseError> {
+        match access {
+            Access::Read => Ok(Turn(None)),
+            Access::Write => {
+                let turn = Arc::clone(&self.0).acquire_owned();
+                Ok(Turn(Some(limits.connect(turn).await??)))
+            }
+        }
+    }
+}
+
+/// The turn of a transaction, which ends with it.
+#[derive(Debug)]
+pub struct Turn(#[expect(dead_code, reason = "it is only kept")] Option<OwnedSemaphorePermit>);

@@ -1,0 +1,653 @@
+//! Rows that other programs have stored, with values that the adapter itself would not write.
+
+use std::time::Duration;
+
+use chrono::{DateTime, NaiveDate, Utc};
+use deadpool_postgres::Pool;
+use mcp_aql::Adapter;
+use mcp_aql::prelude::*;
+use mcp_aql::query::sql::{Dialect, SqlTable};
+use mcp_aql::resource::{MemoryStore, PostgresDatabase, RusqliteDatabase, SqlStore, WaitLimits};
+use mcp_aql_tests_databases::postgres;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::TestRunner;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::ask;
+
+/// A kind with two values.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    /// One.
+    New,
+    /// Another.
+    Old,
+}
+
+/// A sample with a field of each sortable type.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations)]
+struct Sample {
+    /// Number of the sample.
+    #[resource(id, filter)]
+    id: i64,
+    /// A label.
+    #[resource(filter, sort)]
+    label: Option<String>,
+    /// A whole number.
+    #[resource(filter, sort, numeric)]
+    count: Option<i64>,
+    /// A number.
+    #[resource(filter, sort, numeric)]
+    double: Option<f64>,
+    /// A number with 32 bits.
+    #[resource(filter, sort)]
+    single: Option<f32>,
+    /// A number with any number of digits.
+    #[resource(filter, sort, numeric)]
+    exact: Option<f64>,
+    /// A day.
+    #[resource(filter, sort)]
+    day: Option<NaiveDate>,
+    /// A time.
+    #[resource(filter, sort)]
+    at: Option<DateTime<Utc>>,
+    /// A time without a zone.
+    #[resource(filter, sort)]
+    local: Option<DateTime<Utc>>,
+    /// A kind.
+    #[resource(filter, sort)]
+    kind: Option<Kind>,
+    /// A time of a day.
+    #[resource(filter, sort)]
+    clock: Option<String>,
+    /// An address.
+    #[resource(filter, sort)]
+    address: Option<String>,
+    /// An amount with all its digits.
+    #[resource(filter, sort)]
+    amount: Option<String>,
+}
+
+const FIELDS: [&str; 12] = [
+    "label", "count", "double", "single", "exact", "day", "at", "local", "kind", "clock",
+    "address", "amount",
+];
+
+/// SQL of values for each field in PostgreSQL.
+const IN_POSTGRES: [&[&str]; 12] = [
+    &["''", "'a'", "'B'", "'Z'", "'ä'"],
+    &["-9223372036854775808", "0", "9223372036854775807"],
+    &["'NaN'", "'Infinity'", "'-Infinity'", "0.1", "'-0'", "1e300", "0.1000000000000001"],
+    &["'NaN'", "'Infinity'", "'-Infinity'", "0.1", "3.4e38", "1e-45"],
+    &[
+        "'NaN'",
+        "1e400",
+        "-1e400",
+        "123456789012345678901234567890.123456789",
+        "123456789012345678901234567890.123456788",
+        "0.1000000000000000001",
+        "0.1",
+        "'Infinity'",
+    ],
+    &["'infinity'", "'-infinity'", "'2031-05-06'", "DATE '0044-03-15 BC'", "'12000-01-01'"],
+    &[
+        "'infinity'",
+        "'-infinity'",
+        "TIMESTAMPTZ '2031-05-06 07:00:00.123456+00'",
+        "TIMESTAMPTZ '0044-03-15 00:00:00+00 BC'",
+        "TIMESTAMPTZ '294000-01-01 00:00:00+00'",
+    ],
+    &[
+        "'infinity'",
+        "'-infinity'",
+        "TIMESTAMP '2031-05-06 07:00:00.5'",
+        "TIMESTAMP '12000-01-01 00:00:00'",
+    ],
+    &["'new'", "'old'", "'lost'", "'missing'"],
+    &["'10:00'", "'9:30'", "'10:00:00.5'", "'24:00'"],
+    &["'10.0.0.9'", "'10.0.0.10'", "'10.0.0.0/8'", "'::1'"],
+    &["9.5", "10.25", "100000000000000000000000000000.1", "100000000000000000000000000000.2"],
+];
+
+/// SQL of values for each field in SQLite, where a column contains anything.
+const IN_SQLITE: &[&str] = &[
+    "''",
+    "'a'",
+    "'t'",
+    "0",
+    "1",
+    "7",
+    "-3",
+    "1.5",
+    "0.1",
+    "9e999",
+    "-9e999",
+    "1e400",
+    "9223372036854775807",
+    "9007199254740993",
+    "9007199254740992",
+    "1772388900",
+    "'2031-05-06'",
+    "'2031-05-06T07:00:00Z'",
+    "'2031-05-06T07:00:00+02:00'",
+    "'2031-05-06T07:00:00.5Z'",
+    "'2031-05-06T07:00:00.500Z'",
+    "'2031-05-06 07:00:00'",
+    "'infinity'",
+    "'new'",
+    "'lost'",
+    "'10:00'",
+    "x'00ff'",
+    "'not a number'",
+];
+
+fn table(dialect: Dialect) -> SqlTable<Sample> {
+    let table = SqlTable::new(dialect, "sample");
+    if dialect == Dialect::Sqlite {
+        return table;
+    }
+    table
+        .column_type("local", "timestamp")
+        .column_type("clock", "time")
+        .column_type("address", "inet")
+        .column_type("amount", "numeric")
+}
+
+async fn in_sqlite(rows: &str) -> Adapter {
+    let connection = rusqlite::Connection::open_in_memory().unwrap();
+    // Without types, nothing is converted.
+    let columns = FIELDS.map(|field| format!("\"{field}\"")).join(", ");
+    let table_sql = format!("CREATE TABLE sample (id INTEGER PRIMARY KEY, {columns})");
+    connection.execute_batch(&table_sql).unwrap();
+    connection.execute_batch(rows).unwrap();
+    let store = SqlStore::new(table(Dialect::Sqlite), RusqliteDatabase::new(connection));
+    Adapter::builder("samples").resource(store).without_config().build().unwrap()
+}
+
+async fn in_postgres(pool: &Pool, rows: &str) -> Adapter {
+    let client = pool.get().await.unwrap();
+    let table_sql = "DROP TABLE IF EXISTS sample; CREATE TABLE sample (id bigserial PRIMARY KEY, label text, count bigint,
+        double double precision, single real, exact numeric, day date, at timestamptz, local timestamp, kind text,
+        clock time, address inet, amount numeric)";
+    client.batch_execute(table_sql).await.unwrap();
+    client.batch_execute(rows).await.unwrap();
+    let store = SqlStore::new(table(Dialect::Postgres), PostgresDatabase::new(pool.clone()));
+    Adapter::builder("samples").resource(store).without_config().build().unwrap()
+}
+
+/// The statement that inserts rows. Each row has a value for each field, or none.
+fn insert(rows: &[Vec<Option<&str>>]) -> String {
+    let columns = FIELDS.map(|field| format!("\"{field}\"")).join(", ");
+    let row = |row: &Vec<Option<&str>>| {
+        let values: Vec<_> = row.iter().map(|value| value.unwrap_or("NULL")).collect();
+        format!("INSERT INTO sample ({columns}) VALUES ({});", values.join(", "))
+    };
+    rows.iter().map(row).collect()
+}
+
+fn rows_of_postgres() -> impl Strategy<Value = String> {
+    let row: Vec<_> = IN_POSTGRES
+        .iter()
+        .map(|values| proptest::option::weighted(0.9, select(values.to_vec())))
+        .collect();
+    proptest::collection::vec(row, 1..12).prop_map(|rows| insert(&rows))
+}
+
+fn rows_of_sqlite() -> impl Strategy<Value = String> {
+    let value = proptest::option::weighted(0.9, select(IN_SQLITE.to_vec()));
+    let row = proptest::collection::vec(value, FIELDS.len());
+    proptest::collection::vec(row, 1..12).prop_map(|rows| insert(&rows))
+}
+
+fn ids(page: &Value) -> Vec<i64> {
+    page["items"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{page}"))
+        .iter()
+        .map(|row| row["id"].as_i64().unwrap())
+        .collect()
+}
+
+/// Compares pages of one row with one page of all rows, in both directions.
+async fn walk(adapter: &Adapter, field: &str, order: &str) -> Result<(), TestCaseError> {
+    let sort = json!({ "field": field, "order": order });
+    let list = async |window: Value| {
+        let mut params = json!({ "sort": sort, "fields": ["id"] });
+        params.as_object_mut().unwrap().extend(window.as_object().unwrap().clone());
+        let page = adapter.call("list_samples", params).await;
+        let Some(error) = page.error() else { return Ok(page.data().clone()) };
+        Err(TestCaseError::fail(format!("{field} {order}: {}", error.message)))
+    };
+    let all = ids(&list(json!({ "first": 100 })).await?);
+    let (mut forwards, mut after) = (Vec::new(), json!({ "first": 1 }));
+    while forwards.len() <= all.len() {
+        let page = list(after).await?;
+        forwards.extend(ids(&page));
+        if page["pageInfo"]["hasNextPage"] != true {
+            break;
+        }
+        after = json!({ "first": 1, "after": page["pageInfo"]["endCursor"] });
+    }
+    prop_assert_eq!(&forwards, &all, "{} {}", field, order);
+    let (mut backwards, mut before) = (Vec::new(), json!({ "last": 2 }));
+    while backwards.len() <= all.len() {
+        let page = list(before).await?;
+        backwards.splice(..0, ids(&page));
+        if page["pageInfo"]["hasPreviousPage"] != true {
+            break;
+        }
+        before = json!({ "last": 2, "before": page["pageInfo"]["startCursor"] });
+    }
+    prop_assert_eq!(&backwards, &all, "{} {}", field, order);
+    Ok(())
+}
+
+/// Reads, corrects and deletes each row.
+async fn repair(adapter: &Adapter) -> Result<(), TestCaseError> {
+    let listed = adapter.call("list_samples", json!({ "first": 100 })).await;
+    let listed = listed.data().clone();
+    for row in listed["items"].as_array().unwrap() {
+        let id = &row["id"];
+        let found = ask(adapter, "get_sample", &json!({ "id": id })).await;
+        prop_assert_eq!(&found["sample"], row, "get and list differ");
+        let input = json!({
+            "label": "x", "count": 0, "double": 0.5, "single": 0.5, "exact": 0.5, "day": "1970-01-01",
+            "at": "1970-01-01T00:00:00Z", "local": "1970-01-01T00:00:00Z", "kind": "new", "clock": "10:00:00",
+            "address": "10.0.0.0/8", "amount": "1.5",
+        });
+        for (field, value) in input.as_object().unwrap() {
+            let change = json!({ "id": id, "input": { field: value } });
+            let changed = ask(adapter, "update_sample", &change).await;
+            prop_assert_eq!(&changed["sample"][field], value, "{}: {}", field, &changed);
+        }
+        let whole = adapter.call("get_sample", json!({ "id": id })).await;
+        prop_assert!(whole.warnings().is_empty(), "{:?}", whole.warnings());
+        let deleted = ask(adapter, "delete_sample", &json!({ "id": id })).await;
+        prop_assert_eq!(&deleted["sample"]["id"], id, "{}", &deleted);
+    }
+    Ok(())
+}
+
+/// Runs all calls on random rows.
+fn on_rows(
+    rows: impl Strategy<Value = String>,
+    adapter: impl AsyncFn(&str) -> Adapter,
+    runtime: &tokio::runtime::Runtime,
+) {
+    let config = ProptestConfig { cases: 25, failure_persistence: None, ..Default::default() };
+    let outcome = TestRunner::new(config).run(&rows, |rows| {
+        runtime.block_on(async {
+            let adapter = adapter(&rows).await;
+            for field in FIELDS {
+                for order in ["asc", "desc"] {
+                    walk(&adapter, field, order).await?;
+                }
+            }
+            for field in ["count", "double", "exact"] {
+                let aggregate = json!({ "n": { "max": field, "min": field } });
+                let found = ask(&adapter, "list_samples", &json!({ "aggregate": aggregate })).await;
+                prop_assert!(found.get("aggregations").is_some(), "{}", found);
+            }
+            repair(&adapter).await
+        })
+    });
+    outcome.unwrap();
+}
+
+#[test]
+fn every_row_is_shown_sorted_corrected_and_deleted() {
+    // REQ-PAG-04, REQ-PAG-09, REQ-COL-06
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    on_rows(rows_of_sqlite(), in_sqlite, &runtime);
+    if let Some(pool) = runtime.block_on(postgres::pool_with_schema()) {
+        on_rows(rows_of_postgres(), async |rows: &str| in_postgres(&pool, rows).await, &runtime);
+    }
+}
+
+#[tokio::test]
+async fn a_warning_names_the_row_and_the_field() {
+    // REQ-WRN-02
+    let adapter = in_sqlite("INSERT INTO sample (count, at) VALUES ('many', 1772388900)").await;
+    let page = adapter.call("list_samples", json!({ "fields": ["count", "at"] })).await;
+    assert_eq!(page.data()["items"], json!([{ "at": "1772388900" }]));
+    let warnings = serde_json::to_value(page.warnings()).unwrap();
+    assert_eq!(warnings[0]["code"], "VALIDATION_STORED_VALUE_WARNING");
+    assert_eq!(
+        warnings[0]["message"],
+        "The value of 'count' in row '1' does not have the type of the field, like 1 other value: it is left out. \
+         Update the field to correct it"
+    );
+    assert_eq!(
+        warnings[0]["details"],
+        json!({ "count": 2, "values": [
+            { "field": "count", "row": "1", "value": "left out" },
+            { "field": "at", "row": "1", "value": "shown as it is" },
+        ] })
+    );
+}
+
+#[tokio::test]
+async fn what_is_accepted_is_found() {
+    // REQ-COL-03
+    let Some(pool) = postgres::pool_with_schema().await else { return };
+    let adapter = in_postgres(&pool, "").await;
+    for (field, written, stored) in [
+        ("clock", "10:00", "10:00:00"),
+        ("clock", "9:30:00.50", "09:30:00.5"),
+        ("address", "10.0.0.9", "10.0.0.9/32"),
+        ("amount", "00012.50", "12.50"),
+    ] {
+        let created = ask(&adapter, "create_sample", &json!({ field: written })).await;
+        let id = &created["sample"]["id"];
+        assert_eq!(created["sample"][field], stored, "{created}");
+        for filter in [json!(written), json!(stored), json!({ "in": [written] })] {
+            let found =
+                ask(&adapter, "list_samples", &json!({ "filter": { field: filter }, "first": 1 }))
+                    .await;
+            assert_eq!(found["items"][0]["id"], *id, "{field} {filter}: {found}");
+        }
+    }
+    for (field, malformed, told) in
+        [("clock", "25:99", "time"), ("address", "nowhere", "inet"), ("amount", "much", "numeric")]
+    {
+        let found = ask(&adapter, "list_samples", &json!({ "filter": { field: malformed } })).await;
+        let message = found["message"].as_str().unwrap();
+        assert!(message.contains(field) && message.contains(told), "{message}");
+        assert_eq!(found["code"], "VALIDATION_INVALID_VALUE");
+        let found = ask(&adapter, "create_sample", &json!({ field: malformed })).await;
+        assert_eq!(found["code"], "VALIDATION_INVALID_VALUE", "{found}");
+        let message = found["message"].as_str().unwrap();
+        assert!(message.contains(field) && message.contains(told), "{message}");
+    }
+}
+
+/// A ticket with the rules of a database.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations)]
+struct Stub {
+    /// Number of the stub.
+    #[resource(id)]
+    id: i64,
+    /// A code of two letters.
+    code: String,
+    /// Codes of two letters.
+    codes: Vec<String>,
+    /// Three bits.
+    bits: Option<String>,
+    /// A number above 0.
+    size: Option<i64>,
+    /// The stub that comes before.
+    #[resource(references = "stub")]
+    former_id: Option<i64>,
+    /// The code of another stub.
+    like: Option<String>,
+}
+
+async fn stubs(pool: Option<&Pool>) -> Adapter {
+    let columns = "code {code} NOT NULL UNIQUE, codes {codes} NOT NULL, bits {bits}, size bigint CHECK (size > 0),
+        former_id bigint REFERENCES stub, \"like\" {code} REFERENCES stub (code)";
+    let fill = |kinds: [&str; 3]| {
+        columns.replace("{code}", kinds[0]).replace("{codes}", kinds[1]).replace("{bits}", kinds[2])
+    };
+    let builder = Adapter::builder("stubs").without_config();
+    let Some(pool) = pool else {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let columns = fill(["TEXT", "TEXT", "TEXT"]);
+        let sql = format!(
+            "PRAGMA foreign_keys = ON; CREATE TABLE stub (id INTEGER PRIMARY KEY, {columns})"
+        );
+        connection.execute_batch(&sql).unwrap();
+        let database = RusqliteDatabase::new(connection);
+        let store = SqlStore::<Stub, _>::new(SqlTable::new(Dialect::Sqlite, "stub"), database);
+        return builder.resource(store).build().unwrap();
+    };
+    let columns = fill(["char(2)", "char(2)[]", "bit(3)"]);
+    let sql = format!("CREATE TABLE stub (id bigserial PRIMARY KEY, {columns})");
+    pool.get().await.unwrap().batch_execute(&sql).await.unwrap();
+    let table = SqlTable::new(Dialect::Postgres, "stub")
+        .column_type("code", "char(2)")
+        .column_type("codes", "char(2)[]")
+        .column_type("bits", "bit(3)")
+        .column_type("like", "char(2)");
+    let store = SqlStore::<Stub, _>::new(table, PostgresDatabase::new(pool.clone()));
+    builder.resource(store).build().unwrap()
+}
+
+#[tokio::test]
+async fn refusals_name_the_field_the_rule_and_the_next_step() {
+    // REQ-ERR-02
+    let pool = postgres::pool_with_schema().await;
+    let mut databases = vec![None];
+    databases.extend(pool.as_ref().map(Some));
+    for pool in databases {
+        let adapter = stubs(pool).await;
+        let created = ask(&adapter, "create_stub", &json!({ "code": "ab", "codes": ["cd"] })).await;
+        assert_eq!(created["stub"]["codes"], json!(["cd"]), "{created}");
+        let other = ask(&adapter, "create_stub", &json!({ "code": "ef", "codes": [] })).await;
+        let other = &other["stub"]["id"];
+        for (input, code, told) in [
+            (json!({ "code": "ab" }), "CONFLICT_ALREADY_EXISTS", "'{}code', which must be unique"),
+            (
+                json!({ "size": 0 }),
+                "VALIDATION_INVALID_VALUE",
+                "The value of '{}size' violates a rule",
+            ),
+            (
+                json!({ "former_id": 99 }),
+                "VALIDATION_INVALID_VALUE",
+                "'{}former_id' must identify an existing stub",
+            ),
+            (
+                json!({ "like": "zz" }),
+                "VALIDATION_INVALID_VALUE",
+                "'{}like' must identify an existing record",
+            ),
+        ] {
+            let mut new = json!({ "code": "xy", "codes": [] });
+            new.as_object_mut().unwrap().extend(input.as_object().unwrap().clone());
+            let refused = ask(&adapter, "create_stub", &new).await;
+            assert_eq!(refused["code"], code, "{refused}");
+            let message = refused["message"].as_str().unwrap();
+            assert!(message.contains(&told.replace("{}", "")), "{message}");
+            let change = json!({ "id": other, "input": input });
+            let refused = ask(&adapter, "update_stub", &change).await;
+            assert_eq!(refused["code"], code, "{refused}");
+            let message = refused["message"].as_str().unwrap();
+            assert!(message.contains(&told.replace("{}", "input.")), "{message}");
+        }
+        if pool.is_none() {
+            continue;
+        }
+        // What a plain INSERT refuses is refused.
+        for input in
+            [json!({ "code": "abc" }), json!({ "codes": ["abc"] }), json!({ "bits": "1010" })]
+        {
+            let mut new = json!({ "code": "gh", "codes": [] });
+            new.as_object_mut().unwrap().extend(input.as_object().unwrap().clone());
+            let refused = ask(&adapter, "create_stub", &new).await;
+            assert_eq!(refused["code"], "VALIDATION_INVALID_VALUE", "{input}: {refused}");
+            let field = input.as_object().unwrap().keys().next().unwrap();
+            let message = refused["message"].as_str().unwrap();
+            assert!(message.contains(field), "{message}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reading_goes_on_while_changes_wait() {
+    let Some(pool) = postgres::pool_with_schema().await else { return };
+    in_postgres(&pool, &insert(&[vec![None; FIELDS.len()]])).await;
+    let limits = WaitLimits::default()
+        .connection(Duration::from_millis(600))
+        .lock(Duration::from_millis(500));
+    let database = PostgresDatabase::new(pool.clone()).wait_limits(limits);
+    let store = SqlStore::new(table(Dialect::Postgres), database);
+    let adapter = Adapter::builder("samples").resource(store).without_config().build().unwrap();
+    let holder = pool.get().await.unwrap();
+    holder.batch_execute("BEGIN; SELECT * FROM sample FOR UPDATE").await.unwrap();
+    let changes: Vec<_> = (0..8)
+        .map(|number| {
+            let adapter = adapter.clone();
+            tokio::spawn(async move {
+                let params = json!({ "id": 1, "input": { "count": number } });
+                adapter.call("update_sample", params).await
+            })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let read =
+        tokio::time::timeout(Duration::from_millis(300), adapter.call("list_samples", json!({})));
+    assert!(read.await.expect("reading goes on").error().is_none());
+    for change in changes {
+        let result = change.await.unwrap();
+        let error = result.error().expect("the row is locked").clone();
+        assert!(error.message.contains("The database is busy"), "{}", error.message);
+        assert_eq!(error.details["operation_ran"], false);
+    }
+    holder.batch_execute("ROLLBACK").await.unwrap();
+    let params = json!({ "id": 1, "input": { "count": 1 } });
+    assert!(adapter.call("update_sample", params).await.error().is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reading_goes_on_while_a_file_is_locked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("samples.db");
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.pragma_update(None, "journal_mode", "wal").unwrap();
+    let columns = FIELDS.map(|field| format!("\"{field}\"")).join(", ");
+    let sql = format!("CREATE TABLE sample (id INTEGER PRIMARY KEY, {columns})");
+    other.execute_batch(&sql).unwrap();
+    other.execute_batch("INSERT INTO sample (label) VALUES ('a'); BEGIN IMMEDIATE").unwrap();
+    let limits = WaitLimits::default().lock(Duration::from_millis(300));
+    let database = RusqliteDatabase::open(&path).unwrap().wait_limits(limits);
+    let store = SqlStore::new(table(Dialect::Sqlite), database);
+    let adapter = Adapter::builder("samples").resource(store).without_config().build().unwrap();
+    let params = json!({ "id": 1, "input": { "count": 1 } });
+    let change = tokio::spawn({
+        let (adapter, params) = (adapter.clone(), params.clone());
+        async move { adapter.call("update_sample", params).await }
+    });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let read =
+        tokio::time::timeout(Duration::from_millis(200), adapter.call("list_samples", json!({})));
+    assert!(read.await.expect("reading goes on").error().is_none());
+    let error = change.await.unwrap().error().expect("the file is locked").clone();
+    assert!(error.message.contains("The database is busy"), "{}", error.message);
+    other.execute_batch("ROLLBACK").unwrap();
+    assert!(adapter.call("update_sample", params).await.error().is_none());
+}
+
+/// A country, whose code callers choose.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations, plural = "countries")]
+struct Country {
+    /// The code of the country.
+    #[resource(id)]
+    #[create_input(chosen)]
+    #[param(max_length = 2)]
+    code: String,
+    /// Name of the country.
+    name: String,
+}
+
+#[tokio::test]
+async fn callers_choose_an_identifier() {
+    // REQ-ERR-02
+    const TABLE: &str = "CREATE TABLE country (code varchar(2) PRIMARY KEY, name text NOT NULL)";
+    let connection = rusqlite::Connection::open_in_memory().unwrap();
+    connection.execute_batch(TABLE).unwrap();
+    let builder = || Adapter::builder("world").without_config();
+    let in_sqlite = SqlTable::new(Dialect::Sqlite, "country");
+    let in_sqlite = SqlStore::<Country, _>::new(in_sqlite, RusqliteDatabase::new(connection));
+    let mut adapters = vec![
+        builder().resource(MemoryStore::<Country>::new()).build().unwrap(),
+        builder().resource(in_sqlite).build().unwrap(),
+    ];
+    if let Some(pool) = postgres::pool_with_schema().await {
+        pool.get().await.unwrap().batch_execute(TABLE).await.unwrap();
+        let table = SqlTable::new(Dialect::Postgres, "country");
+        let store = SqlStore::<Country, _>::new(table, PostgresDatabase::new(pool));
+        adapters.push(builder().resource(store).build().unwrap());
+    }
+    for adapter in adapters {
+        let country = json!({ "code": "is", "name": "Iceland" });
+        let created = ask(&adapter, "create_country", &country).await;
+        assert_eq!(created["country"], country);
+        let again = ask(&adapter, "create_country", &country).await;
+        assert_eq!(again["code"], "CONFLICT_ALREADY_EXISTS", "{again}");
+        let missing = ask(&adapter, "create_country", &json!({ "name": "Norway" })).await;
+        assert_eq!(missing["code"], "VALIDATION_MISSING_PARAM", "{missing}");
+        let long = ask(&adapter, "create_country", &json!({ "code": "nor", "name": "" })).await;
+        assert_eq!(long["code"], "VALIDATION_INVALID_VALUE", "{long}");
+        let change = json!({ "code": "is", "input": { "code": "no" } });
+        let refused = ask(&adapter, "update_country", &change).await;
+        assert_eq!(refused["code"], "VALIDATION_UNKNOWN_FIELD", "{refused}");
+    }
+}
+
+/// A parcel.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, UpdateInput)]
+#[resource(operations(get, list, update, delete))]
+struct Parcel {
+    /// Number of the parcel.
+    #[resource(id, filter)]
+    parcel_id: i64,
+    /// Labels.
+    #[resource(filter)]
+    tags: Option<Vec<String>>,
+    /// Where it is.
+    #[resource(nested)]
+    #[update_input(replace)]
+    place: Option<Place>,
+}
+
+/// A place.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource)]
+struct Place {
+    /// The floor.
+    #[resource(filter, sort, group, numeric)]
+    floor: i64,
+}
+
+#[tokio::test]
+async fn a_text_that_is_not_json_hides_no_row() {
+    // REQ-COL-03, REQ-COL-06
+    let connection = rusqlite::Connection::open_in_memory().unwrap();
+    let tables = "CREATE TABLE parcel (parcel_id INTEGER PRIMARY KEY, tags, place)";
+    connection.execute_batch(tables).unwrap();
+    let values = ["[\"a\"]", "{\"floor\": 3}", "", "{", "[1", "a", "7", "null", "{\"floor\": [1]}"];
+    for value in values {
+        let row = "INSERT INTO parcel (tags, place) VALUES (?1, ?1)";
+        connection.execute(row, [value]).unwrap();
+    }
+    let table = SqlTable::new(Dialect::Sqlite, "parcel");
+    let store = SqlStore::<Parcel, _>::new(table, RusqliteDatabase::new(connection));
+    let adapter = Adapter::builder("parcels").resource(store).without_config().build().unwrap();
+    for (query, found) in [
+        (json!({ "filter": { "tags": "a" } }), 1),
+        (json!({ "filter": { "tags": { "in": ["a", "b"] } } }), 1),
+        (json!({ "filter": { "place.floor": 3 } }), 1),
+        // SQLite orders texts after numbers, also that of a list.
+        (json!({ "filter": { "place.floor": { "gte": 3 } } }), 2),
+        (json!({ "sort": { "field": "place.floor" } }), values.len()),
+        (json!({ "sort": { "field": "place.floor", "order": "desc" } }), values.len()),
+    ] {
+        let page = ask(&adapter, "list_parcels", &query).await;
+        let count = page["items"].as_array().map(Vec::len);
+        assert_eq!(count, Some(found), "{query}: {page}");
+    }
+    for id in 1..=values.len() {
+        let input = json!({ "tags": ["b"], "place": { "floor": 1 } });
+        let change = json!({ "parcel_id": id, "input": input });
+        let changed = ask(&adapter, "update_parcel", &change).await;
+        assert_eq!(changed["parcel"]["tags"], json!(["b"]), "{changed}");
+        assert_eq!(changed["parcel"]["place"], json!({ "floor": 1 }), "{changed}");
+    }
+}
