@@ -251,6 +251,8 @@ fn read_json_texts(
     limits: &Limits,
 ) {
     for (parameter, argument) in operation.parameters.iter().zip(arguments) {
+        let Some(sent) = argument.value.as_ref().filter(|sent| sent.is_string()) else { continue };
+        let Some(read) = json_in_text(sent, limits) else { continue };
         let root = Path::Root(parameter.spec.name);
         let name = root.to_string();
         let has_type = |value: &Value| {
@@ -258,11 +260,8 @@ fn read_json_texts(
             parameter.shape.check(value, root, shapes, &mut faults);
             !faults.into_vec().iter().any(|fault| fault.path == name && is_type_fault(fault))
         };
-        let Some(sent) = argument.value.as_ref().filter(|sent| sent.is_string()) else { continue };
-        let read = json_in_text(sent, limits);
-        let read = read.filter(|read| !has_type(sent) && has_type(read));
-        if read.is_some() {
-            argument.value = read;
+        if !has_type(sent) && has_type(&read) {
+            argument.value = Some(read);
         }
     }
 }

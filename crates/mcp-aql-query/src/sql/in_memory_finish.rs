@@ -72,7 +72,7 @@ fn answer<T: Resource + Serialize + DeserializeOwned>(
 ) -> PageResult<T> {
     let rows = rows.into_iter().map(Value::Object).filter_map(|row| {
         let read = read::<T>(&row).ok();
-        // A warning about any other row could tell about one that does not exist for the caller.
+        // A warning about any other row could reveal one that does not exist for the caller.
         if read.is_none() && filters {
             omit(plan, T::model().schema(), &row);
         }

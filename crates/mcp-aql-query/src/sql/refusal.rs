@@ -9,7 +9,7 @@ use crate::plan::{Filter, Plan};
 use crate::records::Record;
 use crate::resource::Resource;
 
-/// A refusal of a change, before it is told to a caller.
+/// A refusal of a change, before it is reported to a caller.
 pub(super) struct Refusal<'a, R: 'static> {
     pub(super) table: &'a SqlTable<R>,
     /// The text before the name of a field: `input.` in an update.

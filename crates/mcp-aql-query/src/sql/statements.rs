@@ -81,7 +81,9 @@ impl Statements {
         let selection = (work == WorkSplit::All).then_some(&*plan.selection);
         let mut columns = Columns::default();
         let layout = Arc::new(Layout::of::<T>(context, selection, &mut columns)?);
-        let filters = plan.filter.as_ref().is_none_or(|filter| context.condition(filter).is_ok());
+        // With any other split, a filter without SQL is an error above.
+        let filters = work != WorkSplit::Rows
+            || plan.filter.as_ref().is_none_or(|filter| context.condition(filter).is_ok());
         let statements = Self { queue: VecDeque::new(), layout, keys: Vec::new(), work, filters };
         let mut planner = StatementPlanner { context, plan, conditions, statements };
         if work == WorkSplit::Rows {
