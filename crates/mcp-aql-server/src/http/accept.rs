@@ -1,30 +1,123 @@
 //! The `Accept` header of MCP requests.
 
-use axum::http::header::ACCEPT;
-use axum::http::{HeaderMap, HeaderValue};
+use axum::body::{Body, Bytes};
+use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::{StreamExt as _, future, stream};
+use serde::Deserialize;
+use sse_stream::SseStream;
 
-/// The media types of MCP over HTTP.
-const MEDIA_TYPES: [&str; 2] = ["application/json", "text/event-stream"];
+use super::direct_reply::events;
 
-/// Replaces the client's media ranges with the media types of MCP that they cover (RFC 9110,
-/// section 12.5.1): rmcp compares literally and would reject `*/*`.
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+
+/// The media type that a client accepts for the reply to a message.
+///
+/// MCP requires clients to accept both. Some accept one, and would only receive 406.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Accepted {
+    /// Both, or another one, which rmcp refuses.
+    AsSent,
+    Json,
+    Events,
+}
+
+impl Accepted {
+    /// Reads the media ranges of a message (RFC 9110, section 12.5.1), and replaces them with both media types if they cover
+    /// one: rmcp compares literally, and requires both. A request without the header accepts everything.
+    pub(super) fn of_message(headers: &mut HeaderMap) -> Self {
+        if headers.get(ACCEPT) == Some(&BOTH) {
+            return Self::AsSent;
+        }
+        let (accepted, is_named) = match covered(headers) {
+            Some(([true, true], is_named)) => (Self::AsSent, is_named),
+            Some(([true, false], _)) => (Self::Json, false),
+            Some(([false, true], _)) => (Self::Events, false),
+            _ => return Self::AsSent,
+        };
+        if !is_named {
+            headers.insert(ACCEPT, BOTH);
+        }
+        accepted
+    }
+
+    /// Converts a reply to the media type that the client accepts.
+    pub(super) async fn convert(self, response: Response) -> Response {
+        let sent =
+            response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+        let (is_json, is_events) =
+            (sent.starts_with(JSON.as_bytes()), sent.starts_with(EVENTS.as_bytes()));
+        match self {
+            Self::Json if is_events => to_json(response).await,
+            Self::Events if is_json && response.status() == StatusCode::OK => to_events(response),
+            _ => response,
+        }
+    }
+}
+
+/// The reply among the events of a response. Notifications and questions are left out.
+async fn to_json(response: Response) -> Response {
+    /// A message with a method is no reply.
+    #[derive(Deserialize)]
+    struct Head {
+        method: Option<serde::de::IgnoredAny>,
+    }
+    let is_reply =
+        |data: &str| serde_json::from_str(data).is_ok_and(|message: Head| message.method.is_none());
+    let (mut parts, body) = response.into_parts();
+    let data =
+        SseStream::new(body).filter_map(|event| future::ready(event.ok().and_then(|it| it.data)));
+    let mut replies = std::pin::pin!(data.filter(|data| future::ready(is_reply(data))));
+    // The client has cancelled the request, and expects no reply.
+    let Some(reply) = replies.next().await else { return StatusCode::ACCEPTED.into_response() };
+    parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    Response::from_parts(parts, Body::from(reply))
+}
+
+/// One event with the reply, which is a line.
+fn to_events(response: Response) -> Response {
+    let (parts, body) = response.into_parts();
+    let part =
+        |text: &'static str| stream::once(future::ready(Ok(Bytes::from_static(text.as_bytes()))));
+    let body = part("data: ").chain(body.into_data_stream()).chain(part("\n\n"));
+    let mut response = events(Body::from_stream(body));
+    for (name, value) in
+        parts.headers.iter().filter(|(name, _)| *name != CONTENT_TYPE && *name != CONTENT_LENGTH)
+    {
+        response.headers_mut().append(name, value.clone());
+    }
+    response
+}
+
+/// Replaces the client's media ranges with the media types of MCP that they cover: rmcp compares literally and would reject
+/// `*/*`.
 pub(super) fn resolve_wildcards(headers: &mut HeaderMap) {
-    if headers.get_all(ACCEPT).iter().all(|header| !header.as_bytes().contains(&b'*')) {
-        return;
-    }
-    let mut ranges = Vec::new();
-    for header in headers.get_all(ACCEPT) {
-        let Ok(text) = header.to_str() else { return };
-        ranges.extend(text.split(',').map(Range::parse));
-    }
-    if !ranges.iter().any(|range| range.essence.ends_with("/*")) {
-        return;
-    }
-    let covered = MEDIA_TYPES.into_iter().filter(|media_type| is_acceptable(&ranges, media_type));
-    let covered = covered.collect::<Vec<_>>().join(", ");
-    if let Ok(covered) = HeaderValue::try_from(covered) {
+    let Some((covered, false)) = covered(headers) else { return };
+    let covered: Vec<_> = [JSON, EVENTS]
+        .into_iter()
+        .zip(covered)
+        .filter_map(|(name, is_covered)| is_covered.then_some(name))
+        .collect();
+    if headers.contains_key(ACCEPT)
+        && let Ok(covered) = HeaderValue::try_from(covered.join(", "))
+    {
         headers.insert(ACCEPT, covered);
     }
+}
+
+/// Whether the media ranges of a request cover JSON and events, and whether all of them are names. `None` if the header is
+/// unreadable.
+fn covered(headers: &HeaderMap) -> Option<([bool; 2], bool)> {
+    let mut ranges = Vec::new();
+    for header in headers.get_all(ACCEPT) {
+        ranges.extend(header.to_str().ok()?.split(',').map(Range::parse));
+    }
+    let is_covered = |media_type| ranges.is_empty() || is_acceptable(&ranges, media_type);
+    let is_named = !ranges.is_empty() && ranges.iter().all(|range| !range.essence.ends_with("/*"));
+    Some(([JSON, EVENTS].map(is_covered), is_named))
 }
 
 /// One media range of the header.
@@ -57,28 +150,50 @@ fn is_acceptable(ranges: &[Range], media_type: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn with(accept: &[&'static str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for value in accept {
+            headers.append(ACCEPT, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    fn text(headers: &HeaderMap) -> String {
+        let all = headers.get_all(ACCEPT).iter().map(|one| one.to_str().unwrap());
+        all.collect::<Vec<_>>().join(" and ")
+    }
+
     #[test]
-    fn wildcards_cover_the_types_of_mcp() {
+    fn media_ranges_cover_the_types_of_mcp() {
         let both = "application/json, text/event-stream";
-        for (accept, resolved) in [
-            (&["*/*"][..], both),
-            (&["application/json, */*;q=0.1"], both),
-            (&["application/*", "text/*"], both),
-            (&["TEXT/*, Application/JSON"], both),
-            (&["application/*"], "application/json"),
-            (&["*/*, text/event-stream;q=0"], "application/json"),
-            (&["*/*;q=0.000"], ""),
-            // Without a wildcard the header stays as it is.
-            (&["application/json;q=0.5, text/html"], "application/json;q=0.5, text/html"),
-            (&[], ""),
+        let unchanged = "application/json;q=0.5, text/event-stream";
+        // The header, what a request for a stream becomes, what a message becomes, and what the reply must be.
+        for (accept, stream, message, accepted) in [
+            (&["*/*"][..], both, both, Accepted::AsSent),
+            (&["application/json, */*;q=0.1"], both, both, Accepted::AsSent),
+            (&["application/*", "text/*"], both, both, Accepted::AsSent),
+            (&["TEXT/*, Application/JSON"], both, both, Accepted::AsSent),
+            (&["application/*"], "application/json", both, Accepted::Json),
+            (&["*/*, text/event-stream;q=0"], "application/json", both, Accepted::Json),
+            (&["*/*;q=0.000"], "", "*/*;q=0.000", Accepted::AsSent),
+            (&["application/json"], "application/json", both, Accepted::Json),
+            (
+                &["text/event-stream, text/html"],
+                "text/event-stream, text/html",
+                both,
+                Accepted::Events,
+            ),
+            // Names of both, or of neither, stay as they are.
+            (&[unchanged], unchanged, unchanged, Accepted::AsSent),
+            (&["text/html"], "text/html", "text/html", Accepted::AsSent),
+            (&[], "", both, Accepted::AsSent),
         ] {
-            let mut headers = HeaderMap::new();
-            for value in accept {
-                headers.append(ACCEPT, HeaderValue::from_static(value));
-            }
+            let mut headers = with(accept);
             resolve_wildcards(&mut headers);
-            let all = headers.get_all(ACCEPT).iter().map(|one| one.to_str().unwrap());
-            assert_eq!(all.collect::<Vec<_>>().join(" and "), resolved, "{accept:?}");
+            assert_eq!(text(&headers), stream, "{accept:?}");
+            let mut headers = with(accept);
+            assert_eq!(Accepted::of_message(&mut headers), accepted, "{accept:?}");
+            assert_eq!(text(&headers), message, "{accept:?}");
         }
     }
 }

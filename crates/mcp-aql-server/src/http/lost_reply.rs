@@ -14,7 +14,7 @@ pub(super) const NOT_KEPT: &str = "The reply to this request is not kept any mor
                                    current state before repeating it";
 /// The client of a READ did not reconnect.
 pub(super) const ABANDONED: &str =
-    "The request was cancelled, because its client did not reconnect in time: repeat it";
+    "The request was cancelled, because its client did not reconnect in time: send it again";
 
 /// The error that answers the request with this id.
 pub(super) fn lost_reply(id: RequestId, message: &'static str) -> ServerJsonRpcMessage {

@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 
 use mcp_aql::transport::ServeHttp as _;
 use mcp_aql::{Error, HttpOptions};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::{hello, start};
 use crate::support::adapter::builder;
@@ -62,36 +61,51 @@ fn other_machines_are_served_only_with_authentication_or_by_explicit_choice() {
 }
 
 #[tokio::test]
-async fn media_ranges_cover_the_types_of_mcp() {
-    let server = start(builder(), HttpOptions::new()).await;
-    for (accept, status) in [
-        ("*/*", 200),
-        ("application/*, text/*;q=0.5", 200),
-        ("application/json, */*;q=0.1", 200),
-        ("application/json", 406),
-        ("application/*", 406),
-        ("*/*, text/event-stream;q=0", 406),
-    ] {
-        let (actual, answer) = server.post(&[("Accept", accept)], hello()).await;
-        assert_eq!(actual, status, "{accept}: {answer}");
-    }
-    // MCP requires the header, so its absence does not stand for `*/*`.
-    let bare = format!(
-        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: \
-         application/json\r\nContent-Length: {}\r\n\r\n{}",
-        hello().len(),
-        hello()
-    );
-    let mut stream = tokio::net::TcpStream::connect(server.address).await.unwrap();
-    stream.write_all(bare.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    assert!(answer.starts_with("HTTP/1.1 406"), "{answer}");
-    let id = server.session("2025-11-25").await;
+async fn a_reply_has_a_media_type_that_the_client_accepts() {
+    // A message for rmcp, and a call that is answered without it.
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mcp_aql_read","arguments":{"operation":"list_notes"}}}"#;
-    let headers = [("Mcp-Session-Id", &*id), ("Accept", "*/*")];
-    let (status, answer) = server.post(&headers, call).await;
-    assert!(status == 200 && answer.contains(r#"\"success\":true"#), "{answer}");
+    // A call whose reply follows notifications.
+    let export = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mcp_aql_execute","arguments":{"operation":"execute_export","params":{"steps":3}},"_meta":{"progressToken":1}}}"#;
+    let server = start(builder(), HttpOptions::new()).await;
+    let id = server.session("2025-11-25").await;
+    for (accept, kinds) in [
+        ("*/*", &["application/json", "text/event-stream"][..]),
+        ("application/*, text/*;q=0.5", &["application/json", "text/event-stream"]),
+        ("application/json, */*;q=0.1", &["application/json", "text/event-stream"]),
+        // Not sent.
+        ("", &["application/json", "text/event-stream"]),
+        ("application/json", &["application/json"]),
+        ("application/*", &["application/json"]),
+        ("*/*, text/event-stream;q=0", &["application/json"]),
+        ("text/event-stream", &["text/event-stream"]),
+        ("text/html", &[]),
+        ("*/*;q=0", &[]),
+    ] {
+        for (body, in_session) in
+            [(hello().as_str(), false), (list, true), (call, true), (export, true)]
+        {
+            let session = in_session.then_some(("Mcp-Session-Id", &*id));
+            let headers: Vec<_> = session.into_iter().chain([("Accept", accept)]).collect();
+            let (status, answer) = server.post(&headers, body).await;
+            if kinds.is_empty() {
+                assert_eq!(status, 406, "{accept}: {answer}");
+                continue;
+            }
+            assert_eq!(status, 200, "{accept}: {answer}");
+            let (head, reply) = answer.split_once("\r\n\r\n").unwrap();
+            let head = head.to_ascii_lowercase();
+            assert!(
+                kinds.iter().any(|kind| head.contains(&format!("content-type: {kind}"))),
+                "{accept}: {head}"
+            );
+            assert!(reply.contains(r#""result":"#), "{accept}: {reply}");
+            if kinds == ["application/json"] {
+                let whole: serde_json::Value = serde_json::from_str(reply).unwrap();
+                assert!(whole["result"].is_object(), "{accept}: {reply}");
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -87,7 +87,8 @@ impl Server {
         self.send_in_pieces(&format!("{method} /mcp"), headers, &[body.as_ref()]).await
     }
 
-    /// Like [`send`](Self::send), with a method and a path, and with a pause before each further piece of the body.
+    /// Like [`send`](Self::send), with a method and a path, and with a pause before each further piece of the body. A header
+    /// with an empty value is not sent.
     async fn send_in_pieces(
         &self,
         target: &str,
@@ -103,7 +104,8 @@ impl Server {
             ("Connection", "close"),
         ];
         let given = |name: &str| headers.iter().any(|(given, _)| *given == name);
-        for (name, value) in own.iter().filter(|(name, _)| !given(name)).chain(headers) {
+        let all = own.iter().filter(|(name, _)| !given(name)).chain(headers);
+        for (name, value) in all.filter(|(_, value)| !value.is_empty()) {
             request.push_str(&format!("{name}: {value}\r\n"));
         }
         if !given("Host") {

@@ -36,7 +36,7 @@ use self::refusal::{
 };
 use self::resume::LAST_EVENT_ID;
 use self::rmcp_request::forward_to_rmcp;
-use super::accept::resolve_wildcards;
+use super::accept::{Accepted, resolve_wildcards};
 use super::connections::ReplyBody;
 use super::current_request::observe_session;
 use super::direct::{DirectCalls, SESSION_ID};
@@ -127,10 +127,15 @@ impl BodyGuard {
             if let Some(origin) = of_request(self.server().service(), &request) {
                 request.extensions_mut().insert(origin);
             }
-            return match self.answer_at_once(request, until).await {
+            let accepted = Accepted::of_message(request.headers_mut());
+            let response = match self.answer_at_once(request, until).await {
                 Ok(answer) => answer.await,
                 // Boxed, so that the future of a plain call stays small.
                 Err(request) => erased(self.post(request, until)).await,
+            };
+            return match accepted {
+                Accepted::AsSent => response,
+                one => erased(one.convert(response)).await,
             };
         }
         resolve_wildcards(request.headers_mut());
@@ -173,8 +178,7 @@ impl BodyGuard {
         }
     }
 
-    async fn post(&self, mut request: Request, until: Instant) -> Response {
-        resolve_wildcards(request.headers_mut());
+    async fn post(&self, request: Request, until: Instant) -> Response {
         let modern = is_modern(request.headers());
         let caller: Option<Principal> = request.extensions().get().cloned();
         let sender = (modern, caller.as_ref());

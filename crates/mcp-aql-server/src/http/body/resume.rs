@@ -71,6 +71,6 @@ fn answer_lost(last: EventId, has_ended: bool) -> Response {
 
 /// The answer if the id names no request. 404 would mean that the session has ended.
 fn not_kept() -> Response {
-    let unknown = "Bad Request: Last-Event-ID names no event that is kept";
+    let unknown = "Bad Request: Last-Event-ID names no event of a kept reply";
     (StatusCode::BAD_REQUEST, unknown).into_response()
 }
