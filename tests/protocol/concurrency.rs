@@ -162,7 +162,7 @@ fn a_time_limit_ends_what_takes_too_long() {
     let error = &failed["error"];
     assert_eq!(error["details"]["timeout_seconds"], 0.001);
     let message = error["message"].as_str().unwrap();
-    assert!(message.contains("time limit of 0.001 s; its changes"), "{message}");
+    assert!(message.contains("time limit of 0.001 s and was stopped; its changes"), "{message}");
 }
 
 /// Wait for this time.
@@ -202,7 +202,11 @@ async fn an_operation_has_a_time_limit_of_its_own() {
         let error = late.error().unwrap();
         assert_eq!(late.code(), Some("INTERNAL_ERROR"), "{limit:?}");
         assert_eq!(error.details["timeout_seconds"], 2.0);
-        assert!(error.message.contains("time limit of 2 s; ask for less"), "{}", error.message);
+        assert!(
+            error.message.contains("time limit of 2 s and was stopped; ask for less"),
+            "{}",
+            error.message
+        );
 
         for (millis, expected) in [(1_900, "completed"), (2_100, "failed")] {
             let begun = adapter.call("execute_wait", json!({ "millis": millis })).await;

@@ -100,7 +100,9 @@ fn all_missing_parameters_are_reported_at_once() {
     let reply = call(&board(), "update_task", json!({}));
     assert_eq!(code(&reply), Some("VALIDATION_MISSING_PARAM"));
     assert_eq!(details(&reply)["param_name"], "task_id");
-    assert_eq!(details(&reply)["missing_params"], json!(["task_id", "input"]));
+    let missing = &details(&reply)["missing_params"];
+    assert_eq!(missing[0]["name"], "task_id");
+    assert_eq!(missing[1]["name"], "input");
     for name in ["'task_id'", "'input'"] {
         assert!(message(&reply).contains(name), "{}", message(&reply));
     }
@@ -112,7 +114,16 @@ fn details_have_the_members_that_the_registry_requires() {
     let board = board();
     data(call(&board, "create_task", json!({ "title": "Milk" })));
     for (operation, params, expected) in [
-        ("get_task", json!({}), json!({ "param_name": "task_id", "operation": "get_task" })),
+        (
+            "get_task",
+            json!({}),
+            json!({
+                "param_name": "task_id", "operation": "get_task",
+                "missing_params": [{
+                    "name": "task_id", "type": "string", "description": "The task's identifier.",
+                }],
+            }),
+        ),
         (
             "get_task",
             json!({ "task_id": [] }),

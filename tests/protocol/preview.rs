@@ -131,7 +131,7 @@ async fn a_confirmation_is_for_what_the_question_showed() {
     assert_ne!(token, second);
     let error = changed.error().unwrap();
     assert_eq!(error.details["state_changed"], true);
-    assert!(error.message.contains("has changed since it was confirmed"), "{}", error.message);
+    assert!(error.message.contains("has changed since its confirmation"), "{}", error.message);
     assert_eq!(orders.open().len(), 3, "the call has run");
     let done = adapter.call("delete_open_orders", json!({ "_confirmation": second })).await;
     assert_eq!(done.data(), 3);

@@ -710,11 +710,12 @@ fn null_is_not_a_version() {
 }
 
 #[test]
-fn the_authors_own_text_is_in_messages_as_it_was_written() {
-    // REQ-ERR-05, REQ-ERR-06
+fn a_description_that_looks_like_a_stack_trace_is_in_the_details() {
+    // REQ-ERR-05, REQ-ERR-06, REQ-CNF-09
     let reply = call(&adapter(Limits::default()), "create_note", json!({}));
-    let description = "What to write at the beginning, that is, the note's own data";
-    assert!(message(&reply).contains(description), "{}", message(&reply));
+    assert_eq!(message(&reply), "Missing required parameter 'anything'. Expected: object");
+    let description = "What to write at the beginning, that is, the note's own data.";
+    assert_eq!(details(&reply)["missing_params"][0]["description"], description);
 }
 
 /// JSON of every kind, some of it too deep, too long or too precise.

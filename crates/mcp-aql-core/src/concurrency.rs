@@ -170,7 +170,7 @@ fn timed_out(limit: Duration, reads: bool) -> OperationError {
     };
     OperationError::internal("the time limit has passed")
         .with_message(format!(
-            "Internal error: 'the operation was stopped at its time limit of {seconds} s; {next_step}'"
+            "Internal error: 'the operation exceeded its time limit of {seconds} s and was stopped; {next_step}'"
         ))
         .with_detail("timeout_seconds", seconds)
 }

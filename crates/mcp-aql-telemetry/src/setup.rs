@@ -4,7 +4,9 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use opentelemetry::global;
-use opentelemetry_otlp::{ExporterBuildError, MetricExporter, SpanExporter, WithHttpConfig as _};
+use opentelemetry_otlp::{
+    ExporterBuildError, MetricExporter, RetryPolicy, SpanExporter, WithHttpConfig as _,
+};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::metrics::SdkMeterProvider;
@@ -144,11 +146,18 @@ fn resource(adapter: &str, variable: Variables<'_>) -> Resource {
     builder.build()
 }
 
+/// One retry, for a connection that the collector was closing. With more, each command would wait for seconds at its end
+/// if the collector does not run.
+fn one_retry() -> RetryPolicy {
+    RetryPolicy::recommended().with_max_retries(1)
+}
+
 fn trace_provider(
     client: &CollectorClient,
     resource: &Resource,
 ) -> Result<SdkTracerProvider, ExporterBuildError> {
     let exporter = SpanExporter::builder().with_http().with_http_client(client.clone());
+    let exporter = exporter.with_retry_policy(one_retry());
     let provider = SdkTracerProvider::builder().with_resource(resource.clone());
     Ok(provider.with_batch_exporter(exporter.build()?).build())
 }
@@ -158,6 +167,7 @@ fn meter_provider(
     resource: &Resource,
 ) -> Result<SdkMeterProvider, ExporterBuildError> {
     let exporter = MetricExporter::builder().with_http().with_http_client(client.clone());
+    let exporter = exporter.with_retry_policy(one_retry());
     let provider = SdkMeterProvider::builder().with_resource(resource.clone());
     Ok(provider.with_periodic_exporter(exporter.build()?).build())
 }

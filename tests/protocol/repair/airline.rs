@@ -332,7 +332,7 @@ pub(crate) fn features() -> Features {
         wrappers: &["insurance"],
         enums: &["cabin", "journey_type", "reason", "input.cabin", "filter.cabin", "sort.order"],
         keys: vec![
-            ("meals", &["first", "seat 1", "-2"]),
+            ("meals", &["first", "row 1", "-2"]),
             ("input.meals", &["first", "300"]),
             ("allowances", &["businesz", "Economy", "zzz"]),
         ],

@@ -350,7 +350,7 @@ impl Repair<'_> {
             return true;
         }
         if let Some(found) =
-            captures("Parameter ~ has a name or value that must be one of: (.*)", text)
+            captures("Parameter ~ has a name or value which must be one of: (.*)", text)
         {
             let list: Vec<_> = found[2].split(", ").map(str::to_owned).collect();
             let near = near.unwrap_or_else(|| list[0].clone());

@@ -200,7 +200,7 @@ impl Pipeline {
         if !self.is_own(&record, context) {
             // The function would run with the identity of the administrator, and its result belong to another principal.
             return Err(OperationError::permission_denied(
-                "only the principal that began an execution can retry it",
+                "only the principal of an execution can retry it",
             ));
         }
         if !self.lifecycle_of(&record).is_some_and(|life| life.retry) {

@@ -131,7 +131,7 @@ impl OperationError {
             "The '{resource_type}' is in state '{state}', which does not allow this. {next}"
         );
         let message = screened(full, || {
-            "The resource is in a state that does not allow this: see 'state' and 'possible' in the details"
+            "The state of the resource does not allow this: see 'state' and 'possible' in the details"
                 .to_owned()
         });
         Self::new(ErrorCode::ConflictVersionMismatch, message)
@@ -184,7 +184,7 @@ impl OperationError {
         // The log does not record serde's message, which may quote a secret value.
         tracing::debug!(parameter = param_name, kind = ?cause.classify(), "a type rejected its value");
         let message = match super::expected_names(&cause.to_string()) {
-            Some(rule) => format!("Parameter '{param_name}' has a name or value that {rule}"),
+            Some(rule) => format!("Parameter '{param_name}' has a name or value which {rule}"),
             None => format!(
                 "Parameter '{param_name}' is rejected by its type. Use introspect to see its form"
             ),

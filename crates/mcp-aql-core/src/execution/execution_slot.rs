@@ -86,7 +86,7 @@ impl LimitReached {
         OperationError::new(
             ErrorCode::RateLimitExceeded,
             format!(
-                "API rate limit exceeded: {whose} may run {limit} executions at a time. Wait for the \
+                "API rate limit exceeded: {whose} may run {limit} executions concurrently. Wait for the \
                  end of one (get_execution with wait_seconds) or cancel one (cancel_execution), \
                  then make the same call again"
             ),

@@ -274,7 +274,7 @@ impl TokenStore {
                 .with_detail("requested_operation", scope.operation));
         }
         if record.fingerprint.as_deref() != scope.fingerprint {
-            let message = "What this call would do has changed since it was confirmed";
+            let message = "The effect of this call has changed since its confirmation";
             return Err(
                 refuse(ErrorCode::ConfirmationRequired, message).with_detail(STATE_CHANGED, true)
             );

@@ -35,7 +35,7 @@ pub(super) fn nothing_found(searched: &str) -> OperationError {
     OperationError::new(
         ErrorCode::IntrospectionError,
         format!(
-            "No operation matches '{}'. Search for what is to be done and to what, such as 'create a \
+            "No operation matches '{}'. Search for the words of a task, such as 'create a \
              task', or list the operations without 'search'",
             clean(&echo)
         ),

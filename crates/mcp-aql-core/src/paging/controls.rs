@@ -82,7 +82,9 @@ pub fn clamped(
         warnings.push(
             Warning::new(
                 "VALIDATION_PAGE_SIZE_WARNING",
-                format!("A page has at most '{limit}' entries; request the next page for more"),
+                format!(
+                    "The maximum is '{limit}' entries per page; request the next page for more"
+                ),
             )
             .severity(Severity::Low)
             .detail(name, asked)

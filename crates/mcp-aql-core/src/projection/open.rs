@@ -93,7 +93,8 @@ impl LateWarning for OpenPaths {
         let paths: Vec<_> = absent.iter().map(|path| path.path.clone()).collect();
         (!absent.is_empty()).then(|| {
             let names = names.join(", ");
-            let message = format!("Nothing in this reply has a value at {names} of 'fields'{near}");
+            let message =
+                format!("Nothing in this reply has a value for {names} of 'fields'{near}");
             Warning::new("VALIDATION_FIELD_ABSENT_WARNING", message)
                 .severity(Severity::Low)
                 .detail("fields", paths)

@@ -118,7 +118,7 @@ impl Registry {
             None => format!(
                 "Call introspect to list the operations, or to find one: \
                  {{ query: 'operations', search: '{}' }}",
-                clean(&words)
+                clean(words.trim())
             ),
         };
         let mut error = OperationError::new(

@@ -328,8 +328,8 @@ impl crate::table::IntoOperationError for StoreError {
 pub(crate) fn operation_error(cause: Arc<StoreError>) -> crate::OperationError {
     let Some(outage) = cause.outage() else { return crate::OperationError::internal(cause) };
     let message = format!(
-        "Internal error: 'the adapter cannot use its store at the moment; its log has the cause under {outage}'. \
-         Repeat the call later"
+        "Internal error: 'the adapter cannot use its store now; its log has the cause under {outage}'. \
+         Make the call again later"
     );
     crate::OperationError::logged(outage, message).with_cause(cause)
 }

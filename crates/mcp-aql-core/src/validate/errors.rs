@@ -4,12 +4,13 @@
 use std::fmt::Write as _;
 
 use mcp_aql_protocol::ErrorCode;
+use serde_json::Value;
 
 use super::meaning::{Mention, RefusedCall, UnknownName, sentences};
 use crate::error::OperationError;
 use crate::operation::{Parameter, RegisteredOperation};
-use crate::shape::{Fault, FaultKind, expected_form, type_name};
-use crate::text::clean;
+use crate::shape::{Fault, FaultKind, Members, Shapes, describe, expected_form, type_name};
+use crate::text::{clean, screened};
 
 /// The maximum number of unknown names in a reply, which has the number of the others (REQ-UNK-03). A
 /// request must not make the reply grow without limit.
@@ -58,10 +59,14 @@ fn sentence(fault: &Fault) -> String {
             let hint = hint.as_ref().map(|hint| format!(". {hint}")).unwrap_or_default();
             format!("Parameter '{path}' expected '{expected}', got '{actual}'{hint}")
         }
-        FaultKind::Missing { expected } => {
-            format!("Missing required parameter '{path}'. Expected: {expected}")
+        FaultKind::Missing { expected } => missing_text(&path, expected),
+        FaultKind::Value { expectation } => {
+            screened(format!("Parameter '{path}' {expectation}"), || {
+                format!(
+                    "Parameter '{path}' has an invalid value: see the details, or introspect the operation"
+                )
+            })
         }
-        FaultKind::Value { expectation } => format!("Parameter '{path}' {expectation}"),
         FaultKind::ReadOnly => format!("Parameter '{path}' is read-only: leave it out"),
         FaultKind::Unknown { .. } => format!("Parameter '{path}' is unknown"),
     }
@@ -84,20 +89,36 @@ pub(super) fn missing_error(
             false => expected_form(&parameter.shape, call.shapes),
         };
         let summary = crate::operation::summary(parameter.description());
-        let summary = summary.trim_end_matches('.');
-        // The description is the author's text, which is never filtered.
-        push_sentence(
-            &mut message,
-            &format!("Missing required parameter '{name}'. Expected: {expected} ({summary})"),
-        );
+        let text = missing_text(name, &expected);
+        let whole = format!("{text} ({})", summary.trim_end_matches('.'));
+        push_sentence(&mut message, &screened(whole, || text));
     }
     further.add_to(&mut message);
-    let names: Vec<_> = missing.iter().map(|parameter| parameter.name.to_string()).collect();
-    let first = names.first().cloned().unwrap_or_default();
-    let error = OperationError::new(ErrorCode::ValidationMissingParam, message)
-        .with_detail("param_name", first)
-        .with_detail("operation", call.operation.name.to_string());
-    if names.len() > 1 { error.with_detail("missing_params", names) } else { error }
+    let described = missing.iter().map(|parameter| described(parameter, call.shapes));
+    OperationError::new(ErrorCode::ValidationMissingParam, message)
+        .with_detail("param_name", missing.first().map_or("", |first| &*first.name))
+        .with_detail("operation", call.operation.name.to_string())
+        .with_detail("missing_params", described.collect::<Vec<_>>())
+}
+
+/// The first sentence about a missing parameter. Its form may contain names and values of the author.
+fn missing_text(name: &str, expected: &str) -> String {
+    screened(format!("Missing required parameter '{name}'. Expected: {expected}"), || {
+        format!("Missing required parameter '{name}'. Expected: the form in the details")
+    })
+}
+
+/// A missing parameter in the details of an error: its name, type, description and allowed values.
+fn described(parameter: &Parameter, shapes: &Shapes) -> Value {
+    let mut info = Members::new();
+    info.put("name", &*parameter.name);
+    describe(&parameter.shape, shapes, &mut info);
+    info.put("description", parameter.description().trim());
+    let mut info = serde_json::to_value(info).unwrap_or_default();
+    if let Value::Object(members) = &mut info {
+        members.retain(|key, _| ["name", "type", "description", "enum"].contains(&key.as_str()));
+    }
+    info
 }
 
 /// One error for all wrong types: the details have the first one, and the message has all. Hints for

@@ -120,7 +120,7 @@ impl Warning {
         fitting_page_size: Option<usize>,
     ) -> Self {
         let advice = match (fitting_page_size, reductions) {
-            (Some(size), _) => format!("; ask for pages of at most '{size}' entries"),
+            (Some(size), _) => format!("; ask for pages of '{size}' entries or fewer"),
             (None, Some(reductions)) => format!("; ask for {reductions}"),
             (None, None) => String::new(),
         };

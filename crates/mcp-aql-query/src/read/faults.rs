@@ -177,7 +177,7 @@ impl QueryFaults {
             message: format!("Parameter '{param}' names '{name}', which cannot be {verb}"),
             choice: Some(Choice { list: format!("; these can: {list}"), hint: String::new() }),
             kind: FaultKind::Value(
-                format!("a field that can be {verb}"),
+                format!("a field which can be {verb}"),
                 valid.iter().map(ToString::to_string).collect(),
             ),
             param,
@@ -297,8 +297,7 @@ fn type_hint(expected: &str, value: &Value) -> Option<&'static str> {
     }
 }
 
-/// The expectation of a known name: `an operator that is known`.
+/// The expectation of a known name: `a known operator`.
 fn known(what: &str) -> String {
-    let article = if what.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
-    format!("{article} {what} that is known")
+    format!("a known {what}")
 }

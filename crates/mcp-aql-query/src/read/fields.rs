@@ -164,8 +164,8 @@ fn add_paths(
         };
         if path.len() > MAX_PATH_BYTES || path.split('.').count() > MAX_PATH_NAMES {
             let limits = format!("{MAX_PATH_NAMES} names and {MAX_PATH_BYTES} bytes");
-            let what = format!("is longer than {limits}: name an object that contains the value");
-            faults.refuse(&param, &what, format!("a path of at most {limits}"));
+            let what = format!("is longer than {limits}: name an object which contains the value");
+            faults.refuse(&param, &what, format!("a path of {limits} or less"));
             continue;
         }
         let known = surface.selects(path) && is_path(path) && add(surface, path, true, selection);

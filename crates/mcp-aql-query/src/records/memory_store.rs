@@ -224,7 +224,8 @@ impl<R: Record> MemoryStore<R> {
         if records.changes == changes + 1 {
             return Ok(records);
         }
-        let message = format!("The '{}' has changed during the call: repeat it", R::NAMES.singular);
+        let message =
+            format!("The '{}' has changed during the call: make the call again", R::NAMES.singular);
         Err(OperationError::new(ErrorCode::ConflictVersionMismatch, message))
     }
 }

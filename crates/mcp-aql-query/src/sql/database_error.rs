@@ -84,8 +84,8 @@ impl From<DatabaseError> for OperationError {
 
 /// The error for a call that has waited for others until its time was over.
 fn busy(cause: Box<dyn Error + Send + Sync>) -> OperationError {
-    let message = "The database is busy, because other changes take a long time. This call has changed nothing: repeat \
-                   it in a few seconds";
+    let message = "The database is busy, because other changes take a long time. This call has changed nothing: make \
+                   it again in a few seconds";
     OperationError::new(ErrorCode::InternalError, message)
         .with_detail("retry_after_seconds", RETRY_AFTER_SECONDS)
         .with_detail("operation_ran", false)

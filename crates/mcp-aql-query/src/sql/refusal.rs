@@ -122,7 +122,7 @@ impl<R: Record> Refusal<'_, R> {
                  parameters"
             ),
             ([], Some(_)) => format!(
-                "The '{singular}' violates a rule of the database: change its values so that they fit 'rule' in the \
+                "The '{singular}' violates a rule of the database: change its values to satisfy 'rule' in the \
                  details"
             ),
             (fields, Some(_)) => format!(
@@ -188,7 +188,10 @@ impl<T: Resource> SqlTable<T> {
                 .to_owned(),
             [one] => format!("Parameter 'filter' has no value of {one}"),
             several => {
-                format!("Parameter 'filter' has a value that is none of {}", several.join(", "))
+                format!(
+                    "Parameter 'filter' has a value of another type than {}",
+                    several.join(", ")
+                )
             }
         };
         let parameter = if fields.is_empty() { "aggregate" } else { "filter" };

@@ -152,7 +152,7 @@ impl SafetyCore {
         let now = self.now();
         let session = pending.session.map(Session::id);
         let (reason, error) = if self.has_too_many_waiting(store, agents, old).await? {
-            let reason = "too many calls of this session wait for a person: repeat one of them, or \
+            let reason = "too many calls of this session wait for a person: make one of them again, or \
                           end the execution";
             let error = OperationError::permission_denied(reason);
             ("too many wait", error.with_detail("limit", MAX_WAITING_CALLS))

@@ -104,7 +104,7 @@ impl SafetyCore {
             // REQ-LOOP-08
             return Err(OperationError::invalid_value(
                 "next_action_hint",
-                "must say in words what the next action does, such as 'calling write_file on \
+                "must describe the next action in words, such as 'calling write_file on \
                  project/config.json'",
             ));
         }
@@ -273,7 +273,7 @@ impl SafetyCore {
         let next = match execution.status {
             AgentExecutionStatus::Pending if !self.can_ask() => Some(
                 "Take no action. A person must approve the start, but no channel of this adapter reaches a \
-                 person at the moment. Inform the user",
+                 person now. Inform the user",
             ),
             AgentExecutionStatus::Pending => Some(
                 "Take no action yet. A person must approve the start: ask for the code of this \

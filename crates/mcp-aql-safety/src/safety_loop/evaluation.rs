@@ -20,9 +20,7 @@ impl AutonomyDirective {
         self.factors.retain(|factor| factor != UNANSWERED);
         self.factors.push("no person could be asked".to_owned());
         if let Some(reason) = &mut self.reason {
-            reason.push_str(
-                ". No channel of this adapter reaches a person at the moment. Inform the user",
-            );
+            reason.push_str(". No channel of this adapter reaches a person now. Inform the user");
         }
     }
 }

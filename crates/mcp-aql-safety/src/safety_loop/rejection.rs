@@ -85,11 +85,11 @@ fn blocked(agent: &str, challenge: Option<String>) -> OperationError {
 fn elsewhere(free_in: Option<u64>) -> OperationError {
     match free_in {
         None => denied(
-            "The agent executes in another session, and only that session may continue it",
+            "The agent executes in another session, and only this other session may continue it",
             "other_session",
         ),
         Some(seconds) => denied(
-            "The agent executes in a session of another process, and only that session may continue it; if \
+            "The agent executes in a session of another process, and only this other session may continue it; if \
              the process has ended, try again after the time in the details",
             "other_session",
         )

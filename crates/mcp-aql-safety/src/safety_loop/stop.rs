@@ -48,7 +48,7 @@ impl SafetyCore {
         by: &Decider,
     ) -> Result<Result<(), Rejection>, OperationError> {
         if self.mode() != LoopMode::Enforcing {
-            let reason = "the safety loop does not enforce its decisions in this mode, so that it cannot stop an agent";
+            let reason = "the safety loop does not enforce its decisions in this mode and therefore cannot stop an agent";
             return Err(OperationError::permission_denied(reason));
         }
         let stopped = self

@@ -20,7 +20,7 @@ impl MalformedCall {
         let wrong =
             |field, expected, got| fault(field, format!("Must be {expected}, got {}", kind(got)));
         let other = || {
-            let reason = "Has members of a form that `tools/call` does not have";
+            let reason = "Has members of a form unknown to `tools/call`";
             fault("params", reason.to_owned())
         };
         let Some(params) = params else { return fault("params", "Is required".to_owned()) };

@@ -128,7 +128,7 @@ pub(crate) const BAD_CALL: &str =
 /// The maximum number of messages in a batch of JSON-RPC.
 pub(crate) const MAX_BATCH_MESSAGES: usize = 100;
 /// The error message for a longer batch.
-pub(crate) const LONG_BATCH: &str = "Invalid request: a batch has at most 100 messages";
+pub(crate) const LONG_BATCH: &str = "Invalid request: a batch has 100 messages or fewer";
 
 #[derive(Deserialize)]
 struct Envelope<'a> {
@@ -497,12 +497,12 @@ mod tests {
             (
                 Some(r#"{"name":"t","task":7}"#),
                 "params",
-                "Has members of a form that `tools/call` does not have",
+                "Has members of a form unknown to `tools/call`",
             ),
             (
                 Some(r#"{"\ud800":7,"name":"t"}"#),
                 "params",
-                "Has members of a form that `tools/call` does not have",
+                "Has members of a form unknown to `tools/call`",
             ),
         ] {
             let found = MalformedCall::find(params);

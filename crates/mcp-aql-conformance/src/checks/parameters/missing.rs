@@ -111,7 +111,8 @@ pub(super) async fn missing_description(run: &Run, cases: &Cases) {
         if failure.code != "VALIDATION_MISSING_PARAM" || wanted.is_empty() {
             return;
         }
-        let is_kept = failure.message.to_lowercase().contains(&wanted.to_lowercase());
+        let texts = format!("{} {}", failure.message, failure.details);
+        let is_kept = texts.to_lowercase().contains(&wanted.to_lowercase());
         cases.expect(is_kept, || {
             Finding::of(
                 exchange,
@@ -120,7 +121,7 @@ pub(super) async fn missing_description(run: &Run, cases: &Cases) {
                     "a message like \"Missing required parameter '{}'. Expected: {} ({wanted} …)\"",
                     parameter.name, parameter.kind
                 ),
-                "include the parameter's description from introspection in the message",
+                "include the parameter's description from introspection in the message or in the details",
             )
         });
     })

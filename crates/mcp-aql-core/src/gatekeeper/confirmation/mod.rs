@@ -218,7 +218,7 @@ impl ConfirmationGate {
             "a person must approve this call and has been asked. Make the same call again after \
              the approval"
         } else {
-            "a person must approve this call, but no channel of this adapter reaches a person at the moment. \
+            "a person must approve this call, but no channel of this adapter reaches a person now. \
              Inform the user"
         })
         .with_detail("operation", spec.name)
@@ -241,7 +241,7 @@ impl ConfirmationGate {
         }
         error
             .with_message(
-                "What this call would do has changed since it was confirmed. Ask the user again, and make the same \
+                "The effect of this call has changed since its confirmation. Ask the user again, and make the same \
                  call with the new 'confirmation_token' as '_confirmation' in its params",
             )
             .with_detail(STATE_CHANGED, true)

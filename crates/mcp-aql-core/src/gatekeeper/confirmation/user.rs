@@ -54,7 +54,7 @@ impl NotConfirmed {
                 "the user was asked and has not answered in time. Make the same call again to ask again"
             }
             Self::KeptChanging => {
-                "what this call would do has changed each time the user has accepted it. Read the state before \
+                "the effect of this call has changed each time the user has accepted it. Read the state before \
                  another attempt"
             }
         }
