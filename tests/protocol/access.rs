@@ -225,6 +225,30 @@ async fn arguments_come_from_claims() {
     assert_eq!(call_as(&adapter, &north, "get_execution", wait).await["result"], "north");
 }
 
+#[tokio::test]
+async fn an_execution_belongs_to_the_claims_of_the_call_that_began_it() {
+    // One subject acts for several tenants, as service accounts do.
+    let adapter = papers().build().unwrap();
+    let of = |tenant: &str| {
+        ada(&["papers:read", "papers:execute"])
+            .with_claim("tenant", tenant)
+            .with_claim("jti", tenant)
+    };
+    let begun = call_as(&adapter, &of("north"), "execute_export", json!({})).await;
+    let id = begun["execution_id"].clone();
+    let nobody = ada(&["papers:read", "papers:execute"]);
+    for (caller, is_own) in [(of("south"), false), (nobody, false), (of("north"), true)] {
+        let wait = json!({ "execution_id": id, "wait_seconds": 5 });
+        let state = call_as(&adapter, &caller, "get_execution", wait).await;
+        let list = call_as(&adapter, &caller, "list_executions", json!({})).await;
+        let listed = list.to_string().contains(id.as_str().unwrap());
+        let retry = json!({ "execution_id": id });
+        let retried = call_as(&adapter, &caller, "retry_execution", retry).await;
+        assert_eq!((state["result"] == "north", listed), (is_own, is_own), "{state} {list}");
+        assert_eq!(retried["code"] == "NOT_FOUND_RESOURCE", !is_own, "{retried}");
+    }
+}
+
 /// Delete the papers of the caller's tenant.
 #[operation(category = "DELETE", danger(level = "destructive"))]
 fn delete_papers(#[param(from_claim = "tenant")] tenant: String) -> String {

@@ -86,11 +86,18 @@ impl Describer<'_> {
             entries().map(|(_, entry)| (&entry.operation.spec, &entry.operation.handler)).collect();
         let signatures = self.described(entries());
         let names: Vec<_> = specs.iter().map(|(spec, _)| spec.name).collect();
-        let own: Vec<_> = specs
-            .iter()
-            .filter(|(_, handler)| !matches!(handler, Handler::Introspect))
-            .map(|(spec, _)| *spec)
-            .collect();
+        let (mut own, mut of_executions) = (Vec::new(), Vec::new());
+        for (spec, handler) in &specs {
+            match handler {
+                Handler::Function(_) => own.push(*spec),
+                Handler::Execution(_) => of_executions.push(*spec),
+                Handler::Introspect => {}
+            }
+        }
+        // The author's operations are the reason to call the tool.
+        if own.is_empty() {
+            own = of_executions;
+        }
         let crude = if self.adapter.profile().is_crude() {
             family.categories().first().copied()
         } else {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use futures_util::future::ready;
 use futures_util::{Stream, StreamExt as _};
 use mcp_aql_core::operation::Cancellation;
 use mcp_aql_core::principal::Principal;
@@ -292,6 +293,7 @@ impl SessionManager for Sessions {
         let open = self.get(id).ok_or_else(|| ended(id))?;
         // The use of the client that reads the reply. The request itself has another one, which ends with its reply.
         let read = open.usage.begin().ok_or_else(|| ended(id))?;
+        let has_first = open.takes_empty_events();
         let request = match &mut message {
             JsonRpcMessage::Request(request) => {
                 task_routing::route(&mut request.request, open.connection().as_deref());
@@ -312,6 +314,8 @@ impl SessionManager for Sessions {
         let record = running.record();
         let sent = record.events();
         let request_id = id.clone();
+        // rmcp's first event has no message.
+        let events = events.filter(move |event| ready(has_first || event.message.is_some()));
         let events = events.map(move |mut event| {
             let _ = &in_use;
             identify(&mut event, &request_id);

@@ -109,6 +109,30 @@ async fn a_reply_has_a_media_type_that_the_client_accepts() {
 }
 
 #[tokio::test]
+async fn an_error_of_http_has_a_media_type() {
+    let server = start(builder(), HttpOptions::new()).await;
+    let unknown = "00000000-0000-4000-8000-000000000000";
+    for (status, target, headers) in [
+        (400, "POST /mcp", vec![("Origin", "http://localhost"), ("Origin", "http://localhost")]),
+        (403, "POST /mcp", vec![("Host", "evil.test")]),
+        (403, "POST /mcp", vec![("Origin", "http://127.0.0.1:80.evil.test")]),
+        (404, "POST /elsewhere", vec![]),
+        (404, "POST /mcp", vec![("Mcp-Session-Id", unknown)]),
+        (405, "PUT /mcp", vec![]),
+        (406, "POST /mcp", vec![("Accept", "text/html")]),
+        (415, "POST /mcp", vec![("Content-Type", "text/plain")]),
+    ] {
+        let body = hello();
+        let (actual, answer) = server.send_in_pieces(target, &headers, &[body.as_bytes()]).await;
+        assert_eq!(actual, status, "{target} {headers:?}: {answer}");
+        let head = answer.to_ascii_lowercase();
+        let is_typed =
+            ["\r\ncontent-type: ", "\r\ncontent-length: 0\r\n"].map(|it| head.contains(it));
+        assert!(is_typed.contains(&true), "{target} {headers:?}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_session_that_does_not_exist_cannot_be_deleted() {
     // REQ-SES-02
     let server = start(builder(), HttpOptions::new()).await;

@@ -286,6 +286,28 @@ async fn sessions_belong_to_the_principal_that_opened_them() {
 }
 
 #[tokio::test]
+async fn an_unauthenticated_request_does_not_choose_the_host_of_the_metadata() {
+    let server = start(builder(), HttpOptions::new().authenticator(Issued(tokens()))).await;
+    for (host, named) in [
+        ("evil.test", "localhost"),
+        ("localhost:99", "localhost:99"),
+        ("evil.test:80", "localhost"),
+    ] {
+        let (status, refused) = server.post(&[("Host", host)], hello()).await;
+        assert_eq!(status, 401);
+        let path = "GET /.well-known/oauth-protected-resource";
+        let (status, metadata) = server.send_in_pieces(path, &[("Host", host)], &[]).await;
+        assert_eq!(status, 200, "{metadata}");
+        for answer in [refused, metadata] {
+            assert!(
+                !answer.contains("evil") && answer.contains(&format!("http://{named}/")),
+                "{answer}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_header_that_is_sent_twice_gives_access_to_nothing_more() {
     let server = authenticated().await;
     let own = server.session_of("Bearer eve-1").await;

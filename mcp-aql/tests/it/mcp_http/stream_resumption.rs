@@ -73,6 +73,28 @@ async fn is_lost(server: &Server, session: &str, (status, answer): (u16, String)
 }
 
 #[tokio::test]
+async fn a_stream_begins_with_an_empty_event_for_clients_that_know_it() {
+    // Clients of earlier versions report its data, which is not JSON, as an error.
+    let server = start(builder(), HttpOptions::new()).await;
+    let export = json!({ "operation": "execute_export", "params": { "steps": 3 } });
+    let body = call("mcp_aql_execute", export).to_string();
+    for (version, begins_empty) in
+        [("2025-03-26", false), ("2025-06-18", false), ("2025-11-25", true)]
+    {
+        let session = server.session(version).await;
+        let headers = [("Mcp-Session-Id", &*session)];
+        let (_, answer) = soon(server.send("POST", &headers, &body)).await;
+        let data: Vec<_> = answer.lines().filter_map(|line| line.strip_prefix("data:")).collect();
+        assert!(data.len() > 1 || !begins_empty, "{answer}");
+        assert_eq!(
+            data.iter().any(|data| data.trim().is_empty()),
+            begins_empty,
+            "{version}: {answer}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_reply_is_resumed_while_its_call_runs_and_afterwards() {
     let server = start(builder(), HttpOptions::new()).await;
     let session = server.session(VERSION).await;
