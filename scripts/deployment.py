@@ -32,7 +32,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from deployment_client import HOST, LIMIT, Client, expect
+from deployment_client import HOST, INITIALIZE, LIMIT, Client, expect
 
 FILES = Path(__file__).resolve().parent.parent / "examples/deployment"
 TOKENS = [f"token-{number}" for number in range(24)]
@@ -237,7 +237,6 @@ def check_restarts(program, name):
         until(lambda: all(listens(own) for _, own in processes), "the processes listen")
         until(lambda: Client(port, TOKENS[0]).request("GET").status < 500, "the proxy finds a process")
         counts, done = collections.Counter(), threading.Event()
-        initialize = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 
         def load(token):
             while not done.is_set():
@@ -247,7 +246,7 @@ def check_restarts(program, name):
                         status = client.call("mcp_aql_read", "list_tasks", {}, **client.stateless("mcp_aql_read"))[0]
                     else:
                         # A session belongs to one process and ends with it, so further requests in it may fail.
-                        status = client.post("initialize", initialize)[0]
+                        status = client.post("initialize", INITIALIZE)[0]
                 except (OSError, http.client.HTTPException) as error:
                     status = type(error).__name__
                 counts[status] += 1

@@ -7,6 +7,7 @@ import ssl
 HOST = "tasks.example.org"
 # In seconds. Generous: other programs may use the machine.
 LIMIT = 60
+INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 
 
 def expect(holds, *facts):
@@ -45,8 +46,7 @@ class Client:
     def open(self):
         """Opens a session. Returns the status."""
         self.session = None
-        status, text, headers = self.post("initialize", {
-            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})
+        status, text, headers = self.post("initialize", INITIALIZE)
         if status == 200:
             self.session = headers["Mcp-Session-Id"]
             expect(self.post("notifications/initialized", id=None)[0] == 202, text)

@@ -8,6 +8,9 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use tokio_util::sync::CancellationToken;
 
+/// The time for which calls are served after the last connection, so that those that are on their way arrive.
+const SETTLE_PERIOD: Duration = Duration::from_millis(500);
+
 /// The steps of a server that will stop, in their order.
 #[derive(Default)]
 pub(super) struct Departure {
@@ -26,7 +29,7 @@ impl Departure {
     }
 
     /// Announces the stop, and serves calls for a while.
-    pub(super) async fn begin(&self, delay: Duration, at_once: impl Future<Output = ()>) {
+    pub(super) async fn begin(&self, delay: Duration, at_once: impl Future<Output = ()> + Clone) {
         self.announced.cancel();
         if delay.is_zero() {
             return;
@@ -34,8 +37,9 @@ impl Departure {
         self.closing.cancel();
         tracing::info!(?delay, "stopping: probes are answered with 503, and calls are served");
         // A second signal ends the delay.
-        let _ = tokio::time::timeout(delay, at_once).await;
+        let _ = tokio::time::timeout(delay, at_once.clone()).await;
         self.refusing.cancel();
+        let _ = tokio::time::timeout(SETTLE_PERIOD, at_once).await;
     }
 }
 

@@ -56,6 +56,8 @@ fn is_origin(value: &HeaderValue) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use tower_service::Service as _;
+
     use super::*;
 
     #[test]
@@ -75,5 +77,36 @@ mod tests {
         ] {
             assert_eq!(is_origin(&HeaderValue::from_static(origin)), is_valid, "{origin}");
         }
+    }
+
+    /// The status of an answer that the router gives while the sessions end, or after their end.
+    async fn status_at_the_end(ended_before: bool, status: StatusCode) -> StatusCode {
+        let ended = CancellationToken::new();
+        if ended_before {
+            ended.cancel();
+        }
+        let ends = ended.clone();
+        let answer = axum::routing::get(async move || {
+            ends.cancel();
+            status
+        });
+        let layer = axum::middleware::from_fn_with_state(ended, checked);
+        let mut router = axum::Router::new().route("/", answer).layer(layer);
+        let response = router.call(Request::<axum::body::Body>::default()).await.unwrap();
+        assert_eq!(
+            response.headers().contains_key(RETRY_AFTER),
+            response.status() == StatusCode::SERVICE_UNAVAILABLE
+        );
+        response.status()
+    }
+
+    #[tokio::test]
+    async fn a_request_at_the_end_of_the_sessions_is_sent_again() {
+        let (failed, unavailable) =
+            (StatusCode::INTERNAL_SERVER_ERROR, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(status_at_the_end(true, StatusCode::OK).await, unavailable);
+        assert_eq!(status_at_the_end(false, failed).await, unavailable);
+        // The call was answered.
+        assert_eq!(status_at_the_end(false, StatusCode::OK).await, StatusCode::OK);
     }
 }

@@ -61,6 +61,16 @@ pub(super) async fn serve_until(
     let max = max_connections(max);
     let open = Arc::new(Connections::default());
     let mut connections = JoinSet::new();
+    let serving = |(stream, client): (TcpStream, SocketAddr)| {
+        // Without this, each reply on a kept-alive connection waits 40 ms for an acknowledgement.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "TCP_NODELAY could not be set");
+        }
+        let slot = Arc::new(open.open());
+        let stream = TimeoutStream::new(stream, client_timeout, Arc::clone(&slot));
+        let router = (router.clone(), Some(ConnectInfo(client)));
+        connection(stream, router, client_timeout, slot, stop.clone())
+    };
     loop {
         let next = async {
             let accepted = accept(&listener, &open).await;
@@ -72,31 +82,37 @@ pub(super) async fn serve_until(
             () = stop.cancelled() => break,
             // Before those that are refused: the client of a connection in the queue may already have sent a request.
             accepted = next => {
-                let Some((stream, client)) = accepted else {
-                    tracing::warn!(max, "closed a new connection: no open connection is idle");
-                    continue;
-                };
-                // Without this, each reply on a kept-alive connection waits 40 ms for an
-                // acknowledgement.
-                if let Err(error) = stream.set_nodelay(true) {
-                    tracing::debug!(%error, "TCP_NODELAY could not be set");
+                match accepted {
+                    Some(accepted) => drop(connections.spawn(serving(accepted))),
+                    None => tracing::warn!(max, "closed a new connection: no open connection is idle"),
                 }
-                let slot = Arc::new(open.open());
-                let stream = TimeoutStream::new(stream, client_timeout, Arc::clone(&slot));
-                let router = (router.clone(), Some(ConnectInfo(client)));
-                let serving = connection(stream, router, client_timeout, slot, stop.clone());
-                connections.spawn(serving);
             }
             () = refuse.cancelled() => break,
         }
         while connections.try_join_next().is_some() {}
     }
-    drop(listener);
+    for accepted in waiting(listener, max) {
+        connections.spawn(serving(accepted));
+    }
     stop.cancelled().await;
     let closed = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(SHUTDOWN_GRACE_PERIOD, closed).await.is_err() {
         tracing::warn!("dropped connections that did not close in time");
     }
+}
+
+/// Closes a listener. Returns the connections in its queue, at most `max`, which would be reset: the runtime learns of them
+/// later than the system, and their clients may already have sent requests.
+fn waiting(listener: TcpListener, max: usize) -> Vec<(TcpStream, SocketAddr)> {
+    // The listener does not block.
+    let listener = listener.into_std();
+    let accepted =
+        listener.iter().flat_map(|listener| std::iter::from_fn(|| listener.accept().ok()));
+    let streams = accepted.take(max).filter_map(|(stream, client)| {
+        stream.set_nonblocking(true).ok()?;
+        Some((TcpStream::from_std(stream).ok()?, client))
+    });
+    streams.collect()
 }
 
 /// Accepts the next connection. It retries after errors: closing an idle connection frees a file
