@@ -63,7 +63,7 @@ STEPS = {
                  "crates/mcp-aql-conformance/Cargo.toml"],
     "languages": ["examples/other-languages/*"],
     "clients": [*HTTP, "crates/mcp-aql-conformance/src/wire/*"],
-    "conformance": HTTP,
+    "conformance": [*HTTP, "scripts/evidence.py"],
     "console": ["crates/mcp-aql-safety/src/console/*"],
     "deployment": [*HTTP, "examples/deployment/*", "crates/*/src/stop/*", "crates/mcp-aql-cli/src/command/http/*"],
     "metrics": ["crates/mcp-aql-metrics/*", "book/src/dashboards/*"],
