@@ -1,5 +1,7 @@
 //! The ASCII text that a character looks like.
 
+mod latin;
+
 use std::sync::LazyLock;
 
 use unicode_normalization::char::{decompose_canonical, decompose_compatible};
@@ -30,8 +32,8 @@ pub struct Lookalike {
 /// look like no ASCII text.
 ///
 /// The sources are compatibility decompositions, the table of confusable characters of Unicode Technical
-/// Standard #39 for the character and for its other case, and the small capitals, which that table keeps
-/// apart from capitals.
+/// Standard #39 for the character and for its other case, the small capitals, which that table keeps
+/// apart from capitals, and the names of Latin letters and of symbols with letters in them: `Ƥ`, `ɾ`, `🅿`.
 ///
 /// ```
 /// use mcp_aql_text::lookalike;
@@ -48,6 +50,13 @@ pub fn lookalike(character: char) -> Option<Lookalike> {
     if DASH.contains(character) {
         return Some(Lookalike { text: "-".to_owned(), is_disguise: false });
     }
+    if let Some(text) = latin::symbol(character) {
+        let is_disguise = text.len() == 1 && text.starts_with(|it: char| it.is_ascii_alphabetic());
+        return Some(Lookalike { text, is_disguise });
+    }
+    if let Some(letter) = latin::named(character) {
+        return Some(Lookalike { text: letter.to_string(), is_disguise: false });
+    }
     if let Some(text) = compatible(character) {
         let is_wide = matches!(character, '\u{ff01}'..='\u{ff5e}');
         let is_letter = text.len() == 1 && text.starts_with(|it: char| it.is_ascii_alphabetic());
@@ -61,7 +70,9 @@ pub fn lookalike(character: char) -> Option<Lookalike> {
         .flatten()
         .find_map(prototype)
         .or_else(|| small_capital(character).map(|text| (text.to_owned(), false)));
-    let (mut text, has_marks) = prototype?;
+    let Some((mut text, has_marks)) = prototype else {
+        return plain_form(character).and_then(lookalike);
+    };
     if text == "l" {
         if !character.is_alphanumeric() {
             // A bar.
@@ -80,6 +91,16 @@ pub fn lookalike(character: char) -> Option<Lookalike> {
 fn only(mut mapping: impl Iterator<Item = char>) -> Option<char> {
     let first = mapping.next();
     first.filter(|_| mapping.next().is_none())
+}
+
+/// The letter that a superscript or a subscript is made of.
+fn plain_form(character: char) -> Option<char> {
+    let mut parts = Vec::new();
+    decompose_compatible(character, |part| parts.push(part));
+    match parts[..] {
+        [part] if part != character => Some(part),
+        _ => None,
+    }
 }
 
 /// Whether a character is an ASCII letter with accents.
@@ -104,6 +125,10 @@ fn compatible(character: char) -> Option<String> {
             }
         }
     });
+    // A letter or a digit in brackets, such as `⒟`.
+    if let Some(inner) = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) {
+        text = inner.to_owned();
+    }
     let text = as_ascii(text);
     is_ascii_word(&text).then_some(text)
 }
@@ -227,6 +252,46 @@ mod tests {
         for character in "жЙй日ガ각ß".chars() {
             assert_eq!(lookalike(character), None, "{character}");
         }
+    }
+
+    #[test]
+    fn latin_letters_read_as_the_letter_that_they_are_named_after() {
+        for (characters, expected, is_disguise) in [
+            ("Ɗȡɖᶁ", "d", false),
+            ("ɾɹʁ", "r", false),
+            ("ɔƆø", "o", false),
+            ("Ƥƥᵱ", "p", false),
+            ("🅳🅓🇩⒟🄓🄳Ⓓ", "d", true),
+            ("🅿🅟🇵🆊", "p", true),
+            ("❼➆➐⑦⑺", "7", false),
+            ("🆗", "ok", false),
+        ] {
+            for character in characters.chars() {
+                let expected = Lookalike { text: expected.to_owned(), is_disguise };
+                assert_eq!(lookalike(character), Some(expected), "{character}");
+            }
+        }
+    }
+
+    /// Latin letters that are named after no ASCII letter: those with a sound of their own, digraphs, and
+    /// signs of old scripts.
+    const LETTERS_APART: &str = "\
+        ßƏƕƛƢƣƩƪƱƸƹƺƾǂǶȸȹɒəɚɤɧɮɶɷɸʃʅʆʊʓʕʖʘʡʢʤʥʧʨʬʭᴁᴂᴆᴔᴕᴣᴤᴥᵺᵿᶋᶐᶕᶘᶚẞẟↀↁↂↃↅↆↇↈⱰⱷꜢ\
+        ꜣꜤꜥꜦꜧꜪꜫꜬꜭꜮꜯꝜꝝꝤꝥꝦꝧꝨꝩꝬꝭꝱꝲꝳꝴꝵꝶꞏꞚꞛꞜꞝꞶꞷꟋꟓꟕꟚꟛꟜꬰꬱꬼꭀꭁꭂꭍꭏꭐꭔꭕꭠꭢꭦꭧ𐞀𝼀𝼅𝼇𝼊𝼋𝼌𝼎𝼒𝼔𝼗𝼘𝼙𝼜";
+
+    /// Every letter of the Latin script reads as ASCII text, or is listed as a letter apart.
+    #[test]
+    fn every_latin_letter_has_a_reading() {
+        let letters = ('\u{80}'..=char::MAX).filter(|it| LATIN.contains(*it) && !is_mark(*it));
+        let (mut count, mut apart) = (0, String::new());
+        for letter in letters {
+            count += 1;
+            if lookalike(letter).is_none() && plain_form(letter).is_none() {
+                apart.push(letter);
+            }
+        }
+        assert_eq!(apart, LETTERS_APART);
+        assert!(count > 1_200, "{count}");
     }
 
     /// Every code point against the table itself: each whose prototype is that of an ASCII letter or digit
