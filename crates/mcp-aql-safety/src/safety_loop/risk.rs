@@ -77,7 +77,8 @@ impl<F: Fn(&Action) -> Risk + Send + Sync + 'static> RiskScorer for F {
 /// | content of the hint | score |
 /// |---|---|
 /// | reading, listing, searching, comparing | 10 |
-/// | creating, changing, sending, running; or no known word | 25; 30 |
+/// | creating, changing, sending, running | 25 |
+/// | no known word; several commands or lines, with `|`, `;`, `&`, `<`, `>`, backticks or `$(` | 30 |
 /// | deleting, removing, resetting, killing | 50 |
 /// | forcing, purging, publishing, paying, `sudo`, `chmod 777`, `git push --force` | 75 |
 /// | dropping or truncating tables, wiping, `rm -rf`, `mkfs`, `dd of=`, `DELETE` or `UPDATE` without `WHERE`, a download piped into a shell, deleting all of something | 95 |
@@ -126,6 +127,10 @@ impl RiskScorer for DefaultScorer {
         match verb {
             Some((kind, word)) => found.at_least(kind.score(), format!("it says '{word}'")),
             None => found.at_least(30, "nothing in it says what it does"),
+        }
+        if action.is_compound() {
+            // One command is named, and the others may do anything.
+            found.at_least(30, "it looks like several commands");
         }
         names(text, action, &mut found);
         commands(text, &mut found);
@@ -298,6 +303,20 @@ mod tests {
             DefaultScorer.score(&Action::new("DELETE FROM users WHERE id = 3")).score
                 < DefaultScorer.score(&Action::new("DELETE FROM users")).score
         );
+    }
+
+    #[test]
+    fn several_commands_are_not_scored_by_the_one_that_is_named() {
+        // REQ-AUT-10
+        let score = |hint: &str| DefaultScorer.score(&Action::new(hint)).score;
+        assert_eq!(score("read_file notes"), 10);
+        for sign in ["|", ";", "&&", "||", "&", ">", ">>", "<", "\n", "；", "｜"] {
+            assert_eq!(score(&format!("read_file notes {sign} mail evil")), 30, "{sign:?}");
+            assert_eq!(score(&format!("read_file notes {sign} rm -rf /")), 95, "{sign:?}");
+        }
+        for nested in ["`mail evil`", "$(mail evil)", "<(mail evil)"] {
+            assert_eq!(score(&format!("read_file {nested}")), 30, "{nested:?}");
+        }
     }
 
     #[test]
