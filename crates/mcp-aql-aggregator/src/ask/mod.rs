@@ -7,6 +7,7 @@ mod filters;
 mod parse;
 mod placeholder_context;
 mod schema;
+mod shell_word;
 mod template;
 #[cfg(test)]
 mod tests;

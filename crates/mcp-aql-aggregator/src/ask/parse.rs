@@ -4,6 +4,7 @@ use super::placeholder_context::{ArgumentRole, PlaceholderContext};
 use serde_json::{Map, Value};
 
 use super::filters::Filter;
+use super::shell_word;
 use super::template::{
     ArgumentsTemplate, PlaceholderSource, Secret, Segment, Template, Text, looks_like_placeholder,
 };
@@ -187,14 +188,21 @@ impl TemplateParser<'_> {
         let is_sql = is_sql(&literal);
         let meaning = ArgumentRole::of(at.name, segments);
         let (mut quotes, mut double_quotes) = (0, 0);
+        let mut before = String::new();
         for segment in segments {
             let (source, filters) = match segment {
                 Segment::Literal(text) => {
                     quotes += if is_sql { text.matches('\'').count() } else { quotes_in(text) };
                     double_quotes += text.matches('"').count();
+                    before.push_str(text);
                     continue;
                 }
-                Segment::Variable { .. } | Segment::Placeholder(PlaceholderSource::Limit, _) => {
+                Segment::Variable { value, .. } => {
+                    before.push_str(&value.0);
+                    continue;
+                }
+                Segment::Placeholder(PlaceholderSource::Limit, _) => {
+                    before.push('1');
                     continue;
                 }
                 Segment::Placeholder(source, filters) => (*source, filters),
@@ -204,11 +212,13 @@ impl TemplateParser<'_> {
                 role: meaning,
                 is_within: quotes % 2 == 1,
                 is_within_double: double_quotes % 2 == 1,
+                reread_by: shell_word::reread_by(&before),
                 is_alone: segments.len() == 1,
             };
             if let Some(problem) = context.problem(source, filters) {
                 self.fault(path, problem);
             }
+            before.push('x');
         }
     }
 

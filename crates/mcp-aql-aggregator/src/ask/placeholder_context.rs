@@ -13,6 +13,8 @@ pub(super) struct PlaceholderContext {
     pub(super) is_within: bool,
     /// Whether the placeholder is within double quotes.
     pub(super) is_within_double: bool,
+    /// What reads a word at this place a second time, without the quotes of `shellWord`.
+    pub(super) reread_by: Option<String>,
     /// Whether the string has no other part.
     pub(super) is_alone: bool,
 }
@@ -37,6 +39,12 @@ impl PlaceholderContext {
             Some(Filter::ShellWord) if self.is_within || self.is_within_double => format!(
                 "`shellWord` adds quotes of its own, which end the quotes around it: write {} \
                  without quotes around it",
+                place(source, filters)
+            ),
+            Some(Filter::ShellWord) if self.reread_by.is_some() => format!(
+                "{} reads a query at this place as code, whatever its quotes: pass it to a program \
+                 as an argument, as in `sh -c 'grep \"$1\" notes' sh {}`",
+                self.reread_by.as_deref().unwrap_or_default(),
                 place(source, filters)
             ),
             _ if self.is_within && self.role == ArgumentRole::Command => format!(

@@ -553,7 +553,7 @@ fn unsafe_templates_are_rejected() {
 #[test]
 fn placeholders_within_a_text_need_a_filter() {
     let read = |arguments: &Value| {
-        let read = ArgumentsTemplate::read(arguments, &|_| Some("x".to_owned()));
+        let read = ArgumentsTemplate::read(arguments, &|_| Some("sh".to_owned()));
         read.map(drop).map_err(|mut faults| faults.remove(0).1)
     };
     for (arguments, proposed) in [
@@ -583,6 +583,9 @@ fn placeholders_within_a_text_need_a_filter() {
             json!({ "q": "sh -c \"grep {query|shellWord}\"" }),
             "write {query|shellWord} without quotes",
         ),
+        (json!({ "command": "sh -c {query|shellWord}" }), "`sh -c` reads a query"),
+        (json!({ "q": "${SHELL} -c {query|shellWord}" }), "`sh -c` reads a query"),
+        (json!({ "q": "cat <<E\n{query|shellWord}\nE" }), "a here-document reads a query"),
         (json!({ "command": "grep '{query}'" }), "write {query|shellWord} without quotes"),
         (
             json!({ "command": "grep '{query|regex}'" }),
@@ -602,6 +605,7 @@ fn placeholders_within_a_text_need_a_filter() {
         json!({ "path": "**/*{keyword|glob}*" }),
         json!({ "command": "grep -r {query|shellWord} /docs" }),
         json!({ "command": "grep 'TODO' \"a b\" {query|shellWord}" }),
+        json!({ "command": "sh -c 'grep \"$1\" notes' sh {query|shellWord}" }),
         json!({ "command": ["grep", "{query|raw}"] }),
         json!({ "file_pattern": "{query}" }),
         json!({ "path": "/docs", "q": "{query}" }),
