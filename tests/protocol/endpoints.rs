@@ -233,6 +233,7 @@ fn faulty_profiles_and_prefixes_do_not_start() {
         (builder().tool_prefix("Acme_").build(), "tool prefix `Acme_`"),
         (builder().tool_prefix("acme").build(), "tool prefix `acme`"),
         (builder().tool_prefix("a-b_").build(), "tool prefix `a-b_`"),
+        (builder().tool_prefix("_").build(), "at least one character before it"),
     ] {
         let error = built.expect_err(said).to_string();
         assert!(error.contains(said), "{said}: {error}");

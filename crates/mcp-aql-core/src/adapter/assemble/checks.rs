@@ -29,6 +29,8 @@ pub(super) fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec
     if settings.max_concurrent_requests == Some(0) {
         problems.push("`max_concurrent_requests` is 0: nothing could ever run".to_owned());
     }
+    // The prefix `_` alone is rejected as well: the expression `^(.+_)?mcp_aql` of §6.5 does not find the tools
+    // of an adapter with it.
     let prefix = &settings.tool_prefix;
     let body = prefix.strip_suffix('_');
     let plain = |text: &str| {
@@ -39,8 +41,8 @@ pub(super) fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec
     };
     if !prefix.is_empty() && !body.is_some_and(plain) {
         problems.push(format!(
-            "tool prefix `{prefix}` must have lower-case letters, digits and underscores and end in \
-             an underscore, as in `github_`"
+            "tool prefix `{prefix}` must have lower-case letters, digits and underscores, with an \
+             underscore at the end and at least one character before it, as in `github_`"
         ));
     }
 }
