@@ -234,6 +234,40 @@ fn a_path_into_a_value_that_is_shown_as_a_whole_warns_as_well() {
 }
 
 #[test]
+fn many_paths_make_no_large_reply() {
+    // REQ-FLD-08, REQ-WRN-08
+    let shop = shop();
+    let paths = |count: usize, length: usize| -> Vec<String> {
+        (0..count).map(|it| format!("metadata.{:a<1$}{it}", "m", length)).collect()
+    };
+    for (count, length) in [(1, 490), (16, 490), (150, 40), (200, 20)] {
+        for operation in ["list_goods", "get_good"] {
+            let fields = paths(count, length);
+            let reply = call(&shop, operation, json!({ "fields": fields }));
+            let warning = &reply["warnings"][0];
+            let named = warning["details"]["fields"].as_array().unwrap().len();
+            assert_eq!(named, count.min(20), "{reply}");
+            let more = format!("and {} other paths", count.saturating_sub(20));
+            let message = warning["message"].as_str().unwrap();
+            assert_eq!(message.contains(&more), count > 20, "{message}");
+            let size = reply.to_string().len();
+            assert!(size < 48 << 10, "{count} paths of {length} bytes: {size}");
+        }
+    }
+    // Known and unknown ones, the longest that are allowed and longer ones.
+    for name in ["metadata", "missing"] {
+        for length in [60, 400, 600, 5_000] {
+            let paths: Vec<_> =
+                paths(190, length).iter().map(|it| it.replacen("metadata", name, 1)).collect();
+            let reply = call(&shop, "list_goods", json!({ "fields": paths }));
+            assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"), "{reply}");
+            assert!(message(&reply).contains("more than 8192 bytes in its paths"), "{reply}");
+            assert!(reply.to_string().len() < 4 << 10, "{length}: {reply}");
+        }
+    }
+}
+
+#[test]
 fn a_path_that_no_value_of_the_type_has_is_refused() {
     // REQ-FLD-09
     let shop = shop();

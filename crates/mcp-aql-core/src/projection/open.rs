@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::Projection;
 use crate::warning::{LateWarning, Severity, Warning};
 
+/// The maximum number of paths that the warning names. The caller knows the others.
+const MAX_NAMED_PATHS: usize = 20;
+
 /// A path that a row may lack although its type allows it.
 #[derive(Debug)]
 pub struct OpenPath {
@@ -83,16 +86,21 @@ impl LateWarning for OpenPaths {
         }
         let absent: Vec<_> =
             self.paths.iter().filter(|path| !path.found.load(Ordering::Relaxed)).collect();
-        let names: Vec<_> = absent.iter().map(|path| format!("'{}'", path.path)).collect();
+        let more = absent.len().saturating_sub(MAX_NAMED_PATHS);
+        let named = || absent.iter().take(MAX_NAMED_PATHS);
+        let names: Vec<_> = named().map(|path| format!("'{}'", path.path)).collect();
         let near: String = absent
             .iter()
             .filter_map(|path| path.near.as_ref())
             .map(|near| format!("; entries of a map are named by their keys, as in '{near}'"))
             .take(1)
             .collect();
-        let paths: Vec<_> = absent.iter().map(|path| path.path.clone()).collect();
+        let paths: Vec<_> = named().map(|path| path.path.clone()).collect();
         (!absent.is_empty()).then(|| {
-            let names = names.join(", ");
+            let mut names = names.join(", ");
+            if more > 0 {
+                names.push_str(&format!(" and {more} other paths"));
+            }
             let message =
                 format!("Nothing in this reply has a value for {names} of 'fields'{near}");
             Warning::new("VALIDATION_FIELD_ABSENT_WARNING", message)

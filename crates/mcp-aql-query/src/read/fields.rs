@@ -38,6 +38,10 @@ const MAX_PATH_NAMES: usize = 64;
 /// The maximum length of a path, which the reply repeats.
 const MAX_PATH_BYTES: usize = 512;
 
+/// The maximum length of all paths of a request together. The reply repeats them outside of the result, which has a budget
+/// of its own.
+const MAX_PATHS_BYTES: usize = 8 << 10;
+
 /// The presets of a resource.
 pub(crate) fn preset_names(table: &ResourceSchema) -> Vec<&str> {
     let own = table.presets.iter().map(|preset| preset.name);
@@ -150,6 +154,17 @@ fn add_paths(
     if paths.is_empty() || paths.len() > MAX_PATHS {
         let what = format!("must name 1 to {MAX_PATHS} fields: leave it out for the usual ones");
         faults.refuse("fields", &what, "a preset, or a list of field paths");
+    }
+    if paths.iter().filter_map(Value::as_str).map(str::len).sum::<usize>() > MAX_PATHS_BYTES {
+        let what = format!(
+            "has more than {MAX_PATHS_BYTES} bytes in its paths: name an object that contains the values"
+        );
+        faults.refuse(
+            "fields",
+            &what,
+            format!("paths of at most {MAX_PATHS_BYTES} bytes together"),
+        );
+        return;
     }
     let mut reported = match &selection.reported {
         ReportedFields::Preset(name) if name.is_empty() => Vec::new(),
