@@ -868,11 +868,20 @@ async fn a_retry_passes_the_gates_of_what_it_runs_again() {
         data(adapter.call(operation, params).await)
     };
     let begun = confirmed("execute_flood", json!({})).await;
+    let other = confirmed("execute_flood", json!({})).await;
     sleep(SECOND).await;
     let id = begun["execution_id"].as_str().unwrap();
     assert_eq!(state(&adapter, id).await["status"], "failed");
-    let again = confirmed("retry_execution", json!({ "execution_id": id })).await;
-    assert_eq!(again["attempt"], 2);
+    // The confirmation of one retry fits neither another execution with the same parameters nor a new one.
+    let asked = ask(&adapter, "retry_execution", id).await;
+    let token = &asked.error().unwrap().details["confirmation_token"];
+    let again = json!({ "execution_id": other["execution_id"], "_confirmation": token });
+    let refused = adapter.call("retry_execution", again).await;
+    assert_eq!(refused.code(), Some("TOKEN_SCOPE_MISMATCH"), "{refused:?}");
+    let anew = adapter.call("execute_flood", json!({ "_confirmation": token })).await;
+    assert_eq!(anew.code(), Some("TOKEN_SCOPE_MISMATCH"), "{anew:?}");
+    let again = json!({ "execution_id": id, "_confirmation": token });
+    assert_eq!(data(adapter.call("retry_execution", again).await)["attempt"], 2);
     sleep(SECOND).await;
     assert_eq!(state(&adapter, id).await["status"], "completed");
 }

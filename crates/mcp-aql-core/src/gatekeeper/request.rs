@@ -120,9 +120,13 @@ impl<'a> GateRequest<'a> {
         }
     }
 
-    /// Returns the hash of what the function receives from the caller: the parameters, and the claims of its identity.
+    /// Returns the hash of what a confirmation covers: the parameters, the execution that a retry runs again, and the claims
+    /// of the caller's identity that the function receives.
     pub(super) fn params_hash(&self) -> String {
-        let hash = params_hash(self.arguments);
+        let mut hash = params_hash(self.arguments);
+        if let Some(retry) = self.retry {
+            hash = digest(format!("{hash} retry {}", params_hash(retry.arguments)).as_bytes());
+        }
         let claims = self.operation.spec.claims;
         if claims.is_empty() {
             return hash;
