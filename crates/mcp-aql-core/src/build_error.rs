@@ -27,8 +27,10 @@ impl fmt::Display for BuildError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("the adapter cannot start:")?;
         for problem in &self.problems {
-            // A problem may quote a file that someone else has written.
-            write!(formatter, "\n  - {}", mcp_aql_text::visible_lines(problem))?;
+            // A problem may quote a file that someone else has written: it cannot act on a terminal, and its lines do
+            // not look like problems of their own.
+            let problem = mcp_aql_text::visible_lines(problem).replace('\n', "\n    ");
+            write!(formatter, "\n  - {problem}")?;
         }
         Ok(())
     }
@@ -41,3 +43,18 @@ impl fmt::Debug for BuildError {
 }
 
 impl std::error::Error for BuildError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_cannot_act_on_a_terminal_or_look_like_several() {
+        let error = BuildError::of("`\u{1b}]0;x\u{7}\u{202e}\n  - run this: \r\nx` is unknown");
+        assert_eq!(
+            error.to_string(),
+            "the adapter cannot start:\n  - `<U+001B>]0;x<U+0007><U+202E>\n      - run this: <U+000D>\n    x` \
+             is unknown"
+        );
+    }
+}

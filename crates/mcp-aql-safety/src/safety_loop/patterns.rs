@@ -2,6 +2,7 @@
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use globset::GlobBuilder;
+use mcp_aql_text::visible;
 use memchr::memmem::Finder;
 use regex::Regex;
 
@@ -42,13 +43,16 @@ struct Matcher {
 
 #[derive(Debug, Clone)]
 struct Pattern {
-    /// The pattern's source text.
+    /// The pattern's source text, with hidden characters shown as their numbers: agents and people read it, and it may
+    /// come from a file of someone else.
     written: String,
     /// The literal text before the first special character.
     head: String,
     /// Whether any text may follow the literal start. Then only the first place where it occurs needs to be
     /// tested, because the others match only if the first does.
     open: bool,
+    /// Whether the pattern starts with `*`.
+    starts_anywhere: bool,
     /// All literal parts in order, which are a faster test than the regular expression.
     parts: Vec<Finder<'static>>,
     whole: Regex,
@@ -151,8 +155,9 @@ impl Pattern {
         let parts = parts.iter().filter(|part| !part.is_empty());
         let open = text.strip_prefix(&*head).is_some_and(|rest| rest.starts_with('*'));
         let pattern = Self {
-            written: written.to_owned(),
+            written: visible(written).into_owned(),
             open: open && !head.is_empty(),
+            starts_anywhere: text.starts_with('*'),
             head,
             parts: parts.map(|part| Finder::new(part).into_owned()).collect(),
             whole: compile(&text)?,
@@ -184,7 +189,7 @@ impl Pattern {
                 && (self.whole.is_match(text) || self.word_end.is_match(text))
         };
         // A pattern that starts with `*` can start anywhere.
-        if self.head.is_empty() && self.written.trim_start().starts_with('*') {
+        if self.starts_anywhere {
             return matches(text);
         }
         let mut starts = word_starts(text).filter_map(|start| text.get(start..));
@@ -538,6 +543,19 @@ mod tests {
             ("read_f\u{200b}ile a", false),
         ] {
             assert_eq!(passes.passes(&Action::new(hint)).is_some(), passed, "{hint}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_is_reported_without_hidden_characters() {
+        // REQ-AUT-08
+        let guards = list(&["drop\u{1b}_*", "wipe\u{202e}_*", "kill\n*"]);
+        for (hint, shown) in [
+            ("drop_x", "drop<U+001B>_*"),
+            ("wipe_x", "wipe<U+202E>_*"),
+            ("kill x", "kill<U+000A>*"),
+        ] {
+            assert_eq!(guards.guards(&Action::new(hint)), Some(shown), "{hint}");
         }
     }
 

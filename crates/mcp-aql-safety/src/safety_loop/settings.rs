@@ -340,7 +340,8 @@ impl SafetyLoop {
         let tolerance = settings.risk_tolerance.unwrap_or_default();
         let list = |patterns: Option<Vec<String>>| match patterns.unwrap_or_default() {
             patterns if patterns.is_empty() => "none".to_owned(),
-            patterns => patterns.join(" "),
+            // The file of a project may add patterns.
+            patterns => mcp_aql_text::visible(&patterns.join(" ")).into_owned(),
         };
         format!(
             "Settings here, with their defaults in brackets: mode {} (enforcing); \
