@@ -18,6 +18,7 @@ mod policy;
 mod request;
 mod settings;
 mod token;
+mod token_capacity;
 mod token_issue;
 mod token_text;
 mod trust;

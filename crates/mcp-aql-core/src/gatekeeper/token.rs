@@ -103,11 +103,13 @@ impl TokenStore {
         self.skew
     }
 
-    /// Issues a token for a call.
-    pub(crate) async fn issue(
+    /// Issues a token for a call. `admit` receives its key in the store and the time until which it is kept, and returns the
+    /// keys of tokens that are removed for it.
+    pub(super) async fn issue(
         &self,
         scope: TokenScope<'_>,
         validity: Validity,
+        admit: impl FnOnce(String, DateTime<Utc>) -> Vec<String> + Send,
     ) -> Result<IssuedToken, OperationError> {
         let now = self.services.time.now();
         let token = random_token(scope.kind)?;
@@ -125,9 +127,13 @@ impl TokenStore {
             expires_at,
             consumed_at: None,
         };
-        let change = self.change(&digest(token.as_bytes()), Expected::Absent, &record)?;
+        let key = digest(token.as_bytes());
+        let mut changes = vec![self.change(&key, Expected::Absent, &record)?];
         let store = self.services.store_for_call().await?;
-        if !store.write(vec![change]).await? {
+        let evicted = admit(key, self.kept_until(&record));
+        changes
+            .extend(evicted.into_iter().map(|key| Change::remove(COLLECTION, key, Expected::Any)));
+        if !store.write(changes).await? {
             return Err(OperationError::internal("two tokens have one hash"));
         }
         self.audit("TOKEN_ISSUED", &record, None).await;
@@ -311,6 +317,11 @@ impl TokenStore {
         self.services.audit.record(&entry).await;
     }
 
+    /// The time after which the store may delete a token.
+    fn kept_until(&self, record: &TokenRecord) -> DateTime<Utc> {
+        later(record.expires_at, saturating_sum(self.skew, RETENTION_PERIOD))
+    }
+
     fn change(
         &self,
         key: &str,
@@ -318,8 +329,7 @@ impl TokenStore {
         record: &TokenRecord,
     ) -> Result<Change, OperationError> {
         let value = serde_json::to_string(record).map_err(OperationError::internal)?;
-        let mut kept = NewRecord::new(value)
-            .expires_at(later(record.expires_at, saturating_sum(self.skew, RETENTION_PERIOD)));
+        let mut kept = NewRecord::new(value).expires_at(self.kept_until(record));
         kept.group.clone_from(&record.session_id);
         Ok(Change::put(COLLECTION, key, expected, kept))
     }

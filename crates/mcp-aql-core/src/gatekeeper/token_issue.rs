@@ -8,6 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_protocol::ErrorCode;
 
 use super::token::{IssuedToken, TokenScope, TokenStore, Validity};
+use super::token_capacity::{SessionTokens, TokenCapacity};
 use crate::clock;
 use crate::clock::{later, whole_seconds};
 use crate::error::OperationError;
@@ -31,6 +32,8 @@ pub(super) struct TokenIssuer {
     services: Arc<Services>,
     tokens: TokenStore,
     per_minute: ConfirmationRates,
+    /// The tokens in the store.
+    capacity: TokenCapacity,
     /// The account of callers without a session.
     others: Account,
     /// When the store was last purged.
@@ -63,6 +66,8 @@ struct Account {
     granted: Mutex<HashMap<Grant, DateTime<Utc>>>,
     issued: Mutex<VecDeque<DateTime<Utc>>>,
     failed: Mutex<VecDeque<DateTime<Utc>>>,
+    /// The tokens of a session that the store keeps.
+    tokens: SessionTokens,
     /// Whether a task revokes the tokens when the session ends.
     watched: AtomicBool,
 }
@@ -87,6 +92,7 @@ impl TokenIssuer {
             services,
             tokens,
             per_minute,
+            capacity: TokenCapacity::default(),
             others: Account::default(),
             purged: Mutex::default(),
             id: AtomicU64::new(NEXT_ID.fetch_add(1, Ordering::Relaxed)),
@@ -127,7 +133,11 @@ impl TokenIssuer {
             self.watch(session);
             self.services.session_ends.expect(session)
         });
-        let issued = self.tokens.issue(scope, validity).await;
+        let account = session.map(|session| self.account(session));
+        let admit = |key, until| {
+            self.capacity.admit(account.as_ref().map(|account| &account.tokens), key, until, now)
+        };
+        let issued = self.tokens.issue(scope, validity, admit).await;
         if let Some(session) = session.filter(|session| session.has_ended()) {
             // The session ended during the write, possibly before there was a token to revoke.
             revoke_session(&self.tokens, session).await;
