@@ -25,7 +25,7 @@ impl Tasks {
     }
 
     /// Counts the tasks that would be deleted. If they are others when the confirmed call arrives, the user is asked again.
-    async fn preview_done(&self) -> Result<Preview, TaskError> {
+    async fn preview_done(&self, _context: Context) -> Result<Preview, TaskError> {
         let done = self.store.done().await?;
         let tasks = if done.len() == 1 {
             "1 task that is"
@@ -33,6 +33,16 @@ impl Tasks {
             &format!("{} tasks that are", done.len())
         };
         Ok(Preview::new(format!("Delete {tasks} done?")).of_state(&done))
+    }
+
+    /// Shows the task that would be deleted. If it has changed when the confirmed call arrives, the user is asked again.
+    async fn preview_delete(
+        &self,
+        _context: Context,
+        task_id: String,
+    ) -> Result<Preview, TaskError> {
+        let Task { task_id, title, version, .. } = self.store.get(task_id).await?;
+        Ok(Preview::new(format!("Delete task '{task_id}', \"{title}\"?")).of_state(&version))
     }
 }
 
@@ -161,14 +171,17 @@ impl Tasks {
             reasons = ["The task and its links are removed"],
             confirmation_message = "Delete task '{task_id}'?",
         ),
+        preview = preview_delete,
         example = { "task_id": "t-7" },
     )]
     async fn delete_task(
         &self,
+        context: Context,
         /// The task.
         task_id: String,
     ) -> Result<Deleted, TaskError> {
-        self.store.delete(task_id.clone()).await?;
+        let is_confirmed = move |task: &Task| context.is_as_confirmed(&task.version);
+        self.store.delete(task_id.clone(), is_confirmed).await?;
         Ok(Deleted { task_id })
     }
 
@@ -182,8 +195,9 @@ impl Tasks {
         ),
         preview = preview_done,
     )]
-    async fn delete_done_tasks(&self) -> Result<DeletedMany, TaskError> {
-        Ok(DeletedMany { deleted: self.store.delete_done().await? })
+    async fn delete_done_tasks(&self, context: Context) -> Result<DeletedMany, TaskError> {
+        let is_confirmed = move |done: &[i64]| context.is_as_confirmed(done);
+        Ok(DeletedMany { deleted: self.store.delete_done(is_confirmed).await? })
     }
 
     /// Export all tasks as text.

@@ -94,14 +94,21 @@ impl TaskStore {
         self.writer.write(move |connection| rows::change(connection, &task_id, change)).await
     }
 
-    /// Removes a task.
-    pub(crate) async fn delete(&self, task_id: String) -> Result<(), TaskError> {
-        self.writer.write(move |connection| rows::delete(connection, &task_id)).await
+    /// Removes a task, if it is the confirmed one.
+    pub(crate) async fn delete(
+        &self,
+        task_id: String,
+        is_confirmed: impl FnOnce(&Task) -> bool + Send + 'static,
+    ) -> Result<(), TaskError> {
+        self.writer.write(move |connection| rows::delete(connection, &task_id, is_confirmed)).await
     }
 
-    /// Deletes all tasks that are done and returns their number.
-    pub(crate) async fn delete_done(&self) -> Result<u32, TaskError> {
-        self.writer.write(rows::delete_done).await
+    /// Deletes all tasks that are done, if their numbers are the confirmed ones. Returns the number of tasks.
+    pub(crate) async fn delete_done(
+        &self,
+        is_confirmed: impl FnOnce(&[i64]) -> bool + Send + 'static,
+    ) -> Result<u32, TaskError> {
+        self.writer.write(move |connection| rows::delete_done(connection, is_confirmed)).await
     }
 
     /// Returns the numbers of all tasks that are done.

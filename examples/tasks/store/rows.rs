@@ -93,18 +93,26 @@ pub(super) fn change(
     Ok(task)
 }
 
-pub(super) fn delete(connection: &Connection, task_id: &str) -> Result<(), TaskError> {
-    let unknown = || TaskError::NotFound { task_id: task_id.to_owned() };
-    let number = number_of(task_id).ok_or_else(unknown)?;
-    let deleted =
-        connection.prepare_cached("DELETE FROM task WHERE number = ?1")?.execute([number])?;
-    if deleted == 0 {
-        return Err(unknown());
+pub(super) fn delete(
+    connection: &Connection,
+    task_id: &str,
+    is_confirmed: impl FnOnce(&Task) -> bool,
+) -> Result<(), TaskError> {
+    if !is_confirmed(&find(connection, task_id)?) {
+        return Err(OperationError::changed_since_confirmation("task").into());
     }
-    links::delete(connection, number)
+    let number = number_of(task_id);
+    connection.prepare_cached("DELETE FROM task WHERE number = ?1")?.execute([number])?;
+    links::delete(connection, number.unwrap_or_default())
 }
 
-pub(super) fn delete_done(connection: &Connection) -> Result<u32, TaskError> {
+pub(super) fn delete_done(
+    connection: &Connection,
+    is_confirmed: impl FnOnce(&[i64]) -> bool,
+) -> Result<u32, TaskError> {
+    if !is_confirmed(&done(connection)?) {
+        return Err(OperationError::changed_since_confirmation("task").into());
+    }
     links::delete_done(connection)?;
     let deleted =
         connection.prepare_cached("DELETE FROM task WHERE status = 'done'")?.execute([])?;

@@ -118,7 +118,7 @@ async fn an_update_changes_only_named_fields() {
 async fn missing_tasks_are_not_found() {
     let (_directory, store) = store().await;
     let task = store.create(titled("Write")).await.unwrap();
-    store.delete(task.task_id.clone()).await.unwrap();
+    store.delete(task.task_id.clone(), |_| true).await.unwrap();
     let next = store.create(titled("Read")).await.unwrap();
     assert_ne!(next.task_id, task.task_id, "an identifier is given once");
     for id in [task.task_id.as_str(), "t-99", "t-02", "t-+2", "t--1", "2", "", "t-", "'"] {
@@ -126,7 +126,7 @@ async fn missing_tasks_are_not_found() {
         for outcome in [
             store.get(id.clone()).await.map(|_| ()),
             store.change(id.clone(), merge(json!({}))).await.map(|_| ()),
-            store.delete(id.clone()).await,
+            store.delete(id.clone(), |_| true).await,
         ] {
             assert!(matches!(outcome, Err(TaskError::NotFound { .. })), "{id:?}: {outcome:?}");
         }
@@ -248,7 +248,7 @@ async fn pages_neither_repeat_nor_skip_while_tasks_come_and_go() {
 
     // Deletes tasks before, at and after the cursor, then adds one and changes one.
     for gone in [1, 3, 5] {
-        store.delete(ids[gone].clone()).await.unwrap();
+        store.delete(ids[gone].clone(), |_| true).await.unwrap();
     }
     store.create(titled("new")).await.unwrap();
     store.change(ids[0].clone(), merge(json!({"title": "changed"}))).await.unwrap();
@@ -353,7 +353,7 @@ async fn deleting_a_task_deletes_its_links() {
     link(1, 2).await.unwrap();
     assert!(matches!(link(0, 1).await, Err(TaskError::LinkedAlready { .. })));
     assert!(matches!(link(1, 1).await, Err(TaskError::LinkedToItself)));
-    store.delete(ids[1].clone()).await.unwrap();
+    store.delete(ids[1].clone(), |_| true).await.unwrap();
     assert!(matches!(link(0, 1).await, Err(TaskError::NotFound { .. })));
     let file = rusqlite::Connection::open(&path).unwrap();
     let left: i64 = file.query_row("SELECT count(*) FROM link", [], |row| row.get(0)).unwrap();
@@ -428,4 +428,24 @@ async fn a_file_of_a_later_version_is_refused() {
     let error = TaskStore::open(&path).await.err().unwrap();
     assert!(matches!(error, TaskError::Newer { found: 7, known: 2, .. }), "{error:?}");
     assert!(error.to_string().contains("use a newer version"));
+}
+
+#[tokio::test]
+async fn only_what_was_confirmed_is_deleted() {
+    let (_folder, store) = store().await;
+    let mut ids = Vec::new();
+    for title in ["a", "b"] {
+        let Task { task_id, .. } = store.create(titled(title)).await.unwrap();
+        store.change(task_id.clone(), merge(json!({ "status": "done" }))).await.unwrap();
+        ids.push(task_id);
+    }
+    // The preview has shown the first version of the task, and only the first task as done.
+    let one = store.delete(ids[0].clone(), |task| task.version == 1).await;
+    let many = store.delete_done(|done| done.len() == 1).await;
+    for refused in [one.err(), many.err()] {
+        assert!(matches!(refused, Some(TaskError::Refused(_))), "{refused:?}");
+    }
+    assert_eq!(store.count().await.unwrap(), 2);
+    store.delete(ids[0].clone(), |task| task.version == 2).await.unwrap();
+    assert_eq!(store.delete_done(|done| done == [2]).await.unwrap(), 1);
 }

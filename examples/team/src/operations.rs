@@ -54,9 +54,9 @@ impl<D: Database> TeamOperations<D> {
             return Err(OperationError::not_found("project", project_id));
         };
         let done = "SELECT ticket_id FROM ticket
-            WHERE tenant = $1 AND project_id = $2 AND status = 'done' ORDER BY ticket_id";
+            WHERE tenant = $1 AND project_id = $2 AND status = 'done'";
         let rows = transaction.run(statement(done, [&tenant, &project_id])).await?;
-        let tickets: Vec<_> = rows.iter().flatten().filter_map(text).collect();
+        let tickets = sorted_texts(&rows);
         let question = format!("Delete {} done tickets of '{name}'?", tickets.len());
         Ok(Preview::new(question).of_state(&tickets))
     }
@@ -82,7 +82,13 @@ impl<D: Database> TeamOperations<D> {
         let mut transaction = self.database.begin(Access::Write).await?;
         let delete = "DELETE FROM ticket
             WHERE tenant = $1 AND project_id = $2 AND status = 'done' RETURNING ticket_id";
-        let deleted = transaction.run(statement(delete, [&tenant, &project_id])).await?.len();
+        let rows = transaction.run(statement(delete, [&tenant, &project_id])).await?;
+        let tickets = sorted_texts(&rows);
+        if !context.is_as_confirmed(&tickets) {
+            // Without a commit, nothing is deleted.
+            return Err(OperationError::changed_since_confirmation("project"));
+        }
+        let deleted = tickets.len();
         let subject = context.principal().map_or("", |principal| principal.subject());
         let mut record = statement(
             "INSERT INTO cleanup (tenant, project_id, subject, deleted) VALUES ($1, $2, $3, $4)",
@@ -133,6 +139,13 @@ impl<D: Database> TeamOperations<D> {
         }
         Ok(export)
     }
+}
+
+/// The texts in all cells, sorted, because a statement that changes rows returns them in any order.
+fn sorted_texts(rows: &[Vec<SqlValue>]) -> Vec<&str> {
+    let mut texts: Vec<_> = rows.iter().flatten().filter_map(text).collect();
+    texts.sort_unstable();
+    texts
 }
 
 /// The text in a cell.

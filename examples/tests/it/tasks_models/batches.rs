@@ -82,9 +82,13 @@ fn run_set(random: &mut Rng, name: &str) {
             if chance(random, 50) {
                 items.push(item("delete_task", json!({}), Some("VALIDATION_MISSING_PARAM")));
             }
-            let halts = Some("CONFIRMATION_REQUIRED");
-            items.extend((0..count).map(|number| {
-                item("delete_task", json!({ "task_id": format!("t-{}", number + 1) }), halts)
+            items.extend((1..=8_u64).take(count).map(|number| {
+                let expected = match stored.contains_key(&number) {
+                    true => "CONFIRMATION_REQUIRED",
+                    false => "NOT_FOUND_RESOURCE",
+                };
+                let params = json!({ "task_id": format!("t-{number}") });
+                item("delete_task", params, Some(expected))
             }));
             items
         } else {

@@ -34,9 +34,18 @@ async fn a_task_is_deleted_after_confirmation_alone() {
     let (reply, is_error) = client.call_once(DELETE, "delete_task", id.clone()).await;
     assert_eq!((&reply["error"]["code"], is_error), (&json!("CONFIRMATION_REQUIRED"), false));
     let details = &reply["error"]["details"];
-    assert_eq!(details["confirmation_message"], "Delete task 't-1'?");
+    assert_eq!(details["confirmation_message"], "Delete task 't-1', \"Task, \"1\"\"?");
     assert_eq!(details["reasons"], json!(["The task and its links are removed"]));
     client.data(READ, "get_task", id.clone()).await;
+
+    // The task is another one now.
+    let change = json!({ "task_id": "t-1", "input": { "title": "Keep this" } });
+    client.data(UPDATE, "update_task", change).await;
+    let stale = json!({ "task_id": "t-1", "_confirmation": details["confirmation_token"] });
+    let (reply, _) = client.call_once(DELETE, "delete_task", stale).await;
+    let details = &reply["error"]["details"];
+    assert_eq!(details["state_changed"], true, "{reply}");
+    assert_eq!(details["confirmation_message"], "Delete task 't-1', \"Keep this\"?");
 
     let token = &details["confirmation_token"];
     let other = json!({ "task_id": "t-2", "_confirmation": token });
@@ -46,7 +55,8 @@ async fn a_task_is_deleted_after_confirmation_alone() {
     let (reply, _) = client.call_once(DELETE, "delete_task", confirmed.clone()).await;
     assert_eq!(reply["data"]["deleted"]["task_id"], "t-1", "{reply}");
     let (reply, _) = client.call_once(DELETE, "delete_task", confirmed).await;
-    assert_eq!(reply["error"]["code"], "TOKEN_ALREADY_USED");
+    // The preview refuses the call before its token is looked at.
+    assert_eq!(reply["error"]["code"], "NOT_FOUND_RESOURCE");
     client.data(READ, "get_task", json!({ "task_id": "t-2" })).await;
     client.close().await;
 }
