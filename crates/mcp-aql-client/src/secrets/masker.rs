@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::Range;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, Match};
 use serde_json::Value;
 
-use super::forms::{forms, written_forms};
+use super::forms::{Form, forms, written_forms};
 use super::names::{MIN_SECRET_BYTES, is_common_value};
 
 /// The replacement of a secret.
@@ -24,6 +25,8 @@ type Clean = fn(&str) -> Cow<'_, str>;
 pub struct Masker {
     /// `None` if there are no forms that are long enough.
     forms: Option<AhoCorasick>,
+    /// Whether each of these forms shares the characters before and after it; see [`Form::shares`].
+    shares: Vec<(bool, bool)>,
     short_forms: BTreeSet<String>,
     /// Whether there are too many forms for one search, so that every text is masked entirely.
     masks_all: bool,
@@ -50,18 +53,19 @@ impl Masker {
             true => written_forms(text),
             false => forms(text),
         });
-        Self::from_forms(forms.filter(|form| !is_common_value(form)))
+        Self::from_forms(forms.filter(|form| !is_common_value(&form.text)))
     }
 
-    fn from_forms(forms: impl Iterator<Item = String>) -> Self {
+    fn from_forms(forms: impl Iterator<Item = Form>) -> Self {
         let (long, short): (Vec<_>, Vec<_>) =
-            forms.partition(|form| form.len() >= MIN_SECRET_BYTES);
-        let short_forms = short.into_iter().collect();
+            forms.partition(|form| form.text.len() >= MIN_SECRET_BYTES);
+        let short_forms = short.into_iter().map(|form| form.text).collect();
         if long.is_empty() {
             return Self { short_forms, ..Self::default() };
         }
-        let built = AhoCorasick::new(&long);
-        Self { masks_all: built.is_err(), forms: built.ok(), short_forms, clean: None }
+        let built = AhoCorasick::new(long.iter().map(|form| &form.text));
+        let shares = long.iter().map(|form| form.shares).collect();
+        Self { masks_all: built.is_err(), forms: built.ok(), shares, short_forms, clean: None }
     }
 
     /// Also masks secrets that are split by characters which this function removes, in
@@ -86,7 +90,7 @@ impl Masker {
         }
         let Some(forms) = &self.forms else { return Cow::Borrowed(text) };
         let mut found: Vec<_> =
-            forms.find_overlapping_iter(text).map(|found| found.range()).collect();
+            forms.find_overlapping_iter(text).map(|found| self.range_of(&found, text)).collect();
         if found.is_empty() {
             return Cow::Borrowed(text);
         }
@@ -102,6 +106,18 @@ impl Masker {
         }
         masked.push_str(text.get(end..).unwrap_or_default());
         Cow::Owned(masked)
+    }
+
+    /// Returns the range of a form, with the characters that it shares.
+    fn range_of(&self, found: &Match, text: &str) -> Range<usize> {
+        let (before, after) =
+            self.shares.get(found.pattern().as_usize()).copied().unwrap_or_default();
+        let is_digit = |place: Option<usize>| {
+            let byte = place.and_then(|place| text.as_bytes().get(place));
+            byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte))
+        };
+        let start = found.start() - usize::from(before && is_digit(found.start().checked_sub(1)));
+        start..found.end() + usize::from(after && is_digit(Some(found.end())))
     }
 
     /// Masks secrets in a text.
@@ -188,11 +204,22 @@ mod tests {
             ("in a URL", "x=s3cr3t%2Fv%2Blue%20%22x%22%20%C3%BC&y".to_owned()),
             ("with small letters", "x=s3cr3t%2fv%2blue%20%22x%22%20%c3%bc&y".to_owned()),
             ("in a form", "x=s3cr3t%2Fv%2Blue+%22x%22+%C3%BC&y".to_owned()),
+            (
+                "in a URL, entirely",
+                format!("x={}&y", escapes(secret.bytes(), |it| format!("%{it:02X}"))),
+            ),
+            ("with small letters", escapes(secret.bytes(), |it| format!("%{it:02x}"))),
+            ("in JSON, entirely", escapes(secret.encode_utf16(), |it| format!("\\u{it:04x}"))),
+            ("capital ones", escapes(secret.encode_utf16(), |it| format!("\\u{it:04X}"))),
             ("in hexadecimal digits", env.bytes().map(|it| format!("{it:02x}")).collect()),
             ("capital ones", env.bytes().map(|it| format!("{it:02X}")).collect()),
         ] {
             let masked = masker.mask(&text);
             assert!(masked.contains(MASK) && !masked.contains("s3cr3t"), "{shows}: {masked}");
+            assert!(
+                !masked.contains(['%', '\\']) || shows.contains("in JSON"),
+                "{shows}: {masked}"
+            );
         }
         // At any position in the encoded data.
         for before in ["", "a", "ab", "abc"] {
@@ -201,10 +228,17 @@ mod tests {
                 let masked = masker.mask(&encoded);
                 let rest: String = masked.split(MASK).collect();
                 assert!(masked.contains(MASK), "{before}: {masked}");
+                // No character encodes a bit of the secret: what is left has the characters of the other bytes alone.
+                let others = before.len() * 8 / 6 + (" and more".len() * 8).div_ceil(6);
+                assert!(rest.trim_end_matches('=').len() <= others, "{before}: {masked}");
                 let decoded = engine.decode(rest.trim_end_matches('=')).unwrap_or_default();
                 assert!(!String::from_utf8_lossy(&decoded).contains("cr3"), "{before}: {masked}");
             }
         }
+    }
+
+    fn escapes<T>(units: impl Iterator<Item = T>, escape: impl Fn(T) -> String) -> String {
+        units.map(escape).collect()
     }
 
     #[test]
