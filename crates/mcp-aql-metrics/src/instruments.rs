@@ -102,7 +102,7 @@ impl Instruments {
         );
         registry.register(
             "executions",
-            "Executions of this process that have not ended",
+            "Executions of operations of this process that have not ended; agents of the safety loop are not among them",
             self.executions.clone(),
         );
         registry.register(

@@ -611,7 +611,7 @@
 
   /** Who asks: the agent, its client and session, and since when. */
   function who(view) {
-    const parts = [view.agent === null ? "A client outside of the safety loop" : el("span", {}, "Agent ", el("b", { strange: view.agent }))];
+    const parts = view.agent === undefined ? [] : [view.agent === null ? "A client outside of the safety loop" : el("span", {}, "Agent ", el("b", { strange: view.agent }))];
     if (view.client) parts.push(el("span", {}, "client ", el("span", { strange: view.client })));
     if (view.session) parts.push(el("span", {}, "session ", el("code", { strange: view.session })));
     const at = view.asked_at || view.since;
@@ -731,7 +731,8 @@
         el("span", { class: "chip", "data-tone": "danger" }, "Blocked"),
         gone ? el("span", { class: "left", "data-tone": "danger" }, gone.short) : asked ? el("span", { class: "left", "data-expires": asked.expires_at }) : null),
       el("h3", { strange: view.agent }),
-      who({ ...asked, ...view }),
+      // The title has the name.
+      who({ ...asked, ...view, agent: undefined }),
       hint(view.action, "What the agent was stopped for"),
       asked ? reasons(asked.reasons) : el("p", { strange: view.reason }),
       gone ? el("p", { class: "void" }, gone.text) : null,
@@ -961,7 +962,7 @@
     const keys = {
       j: () => move(1),
       k: () => move(-1),
-      "/": () => $("audit-text").focus(),
+      "/": () => { $("audit-fold").open = true; $("audit-text").focus(); },
       "?": () => $("help").showModal(),
       f: () => $("request-text").focus(),
       ...(id && card.querySelector("[data-pick]") ? { x: () => pick([id], !state.picked.has(id)) } : {}),
@@ -1016,6 +1017,8 @@
   });
   // A page that comes back shows what is true now.
   document.addEventListener("visibilitychange", () => { if (!document.hidden) poll(); });
+  // On a narrow screen, the trail is most of the page.
+  $("audit-fold").open = !matchMedia("(max-width: 30rem)").matches;
   token();
   showKeys();
   setInterval(tick, 1000);

@@ -227,7 +227,7 @@ impl AgentState {
     ) {
         let Some(reason) = self.pause.as_ref().map(|pause| pause.reason.clone()) else { return };
         let kind = if proven { RequestKind::Verify } else { RequestKind::Step };
-        let reasons = std::iter::once(reason.clone()).chain(factors.iter().cloned()).collect();
+        let reasons = reasons_for_person(&reason, factors);
         let ask = self.create_request(kind, (action, reasons), true, env, effects);
         let id = ask.as_ref().map(|ask| ask.id.clone());
         if let Some(pause) = &mut self.pause {
@@ -325,7 +325,7 @@ impl AgentState {
     ) -> AutonomyDirective {
         self.drop_pause(effects);
         self.grant = None;
-        let reasons = std::iter::once(reason.clone()).chain(factors.iter().cloned()).collect();
+        let reasons = reasons_for_person(&reason, &factors);
         let asked =
             self.create_request(RequestKind::Block, (step.hint, reasons), false, env, effects);
         let Some(ask) = asked else { return AutonomyDirective::pause(reason, factors) };
@@ -361,6 +361,13 @@ impl AgentState {
             block.ask = ask;
         }
     }
+}
+
+/// The reasons that a person reads: that of the decision, and the factors that do not repeat it.
+pub(super) fn reasons_for_person(reason: &str, factors: &[String]) -> Vec<String> {
+    let repeated = reason.replacen("The risk is ", "risk ", 1);
+    let others = factors.iter().filter(|factor| **factor != repeated).cloned();
+    std::iter::once(reason.to_owned()).chain(others).collect()
 }
 
 /// The event of an evaluated step.

@@ -1586,3 +1586,19 @@ async fn the_desk_tells_a_block_whose_code_was_guessed_from_one_that_was_denied(
     operator.deny(&request.id, "test").await.unwrap();
     assert_eq!(asked().await.void, Some(VoidReason::Denied));
 }
+
+#[test]
+fn a_person_reads_each_reason_once() {
+    let factors = ["step 1 of 50 without a person", "risk 95 of 100", "it says 'drop'"];
+    let factors = factors.map(str::to_owned);
+    for (reason, others) in [
+        ("The risk is 95 of 100", &["step 1 of 50 without a person", "it says 'drop'"][..]),
+        (
+            "The risk is above 25",
+            &["step 1 of 50 without a person", "risk 95 of 100", "it says 'drop'"],
+        ),
+    ] {
+        let expected: Vec<_> = [&[reason], others].concat();
+        assert_eq!(super::evaluation::reasons_for_person(reason, &factors), expected);
+    }
+}
