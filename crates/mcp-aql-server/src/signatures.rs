@@ -1,15 +1,10 @@
 //! Selects how much of each operation the tool descriptions show, within a budget.
 
-use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::adapter::{Adapter, default_description_budget};
 use mcp_aql_core::operation::{Handler, RegisteredOperation};
-use mcp_aql_core::router::EndpointMode;
 
 use super::token_estimate::estimated_tokens;
 
-/// The budget of the descriptions of several tools, in tokens.
-const BUDGET: usize = 1_500;
-/// The budget of the description of a single tool, in tokens.
-const SINGLE_BUDGET: usize = 600;
 /// The tokens of a tool's name, schema and hints.
 const TOOL_TOKENS: usize = 72;
 
@@ -27,11 +22,7 @@ pub(super) struct Budget {
 impl Budget {
     /// The budget without a setting.
     pub(super) fn default_of(adapter: &Adapter) -> Self {
-        let tokens = match adapter.mode() {
-            EndpointMode::Single => SINGLE_BUDGET,
-            EndpointMode::Semantic | EndpointMode::All => BUDGET,
-        };
-        Self { tokens, length: MAX_LENGTH }
+        Self { tokens: default_description_budget(adapter.mode()), length: MAX_LENGTH }
     }
 
     /// The adapter's budget. The author of a larger one knows the clients.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Adapter, Settings};
+use super::{Adapter, Settings, default_description_budget};
 use crate::config_entry::{ConfigSources, Setting, SettingSource};
 
 #[doc(hidden)]
@@ -21,7 +21,7 @@ impl Adapter {
             .map(|setting| {
                 let program = is_in_program(&setting);
                 let sources = sources(&setting, &settings.sources, program);
-                (setting, sources)
+                (settings.with_effective_value(setting), sources)
             })
             .collect()
     }
@@ -35,6 +35,17 @@ fn sources(setting: &Setting, recorded: &ConfigSources, program: bool) -> Vec<Se
 }
 
 impl Settings {
+    /// Completes a setting that nothing sets by the value that other settings give it.
+    fn with_effective_value(&self, mut setting: Setting) -> Setting {
+        if setting.value.is_null() {
+            setting.value = match &*setting.key {
+                "description_budget" => json!(default_description_budget(self.mode)),
+                key => self.gate.value_without_setting(key),
+            };
+        }
+        setting
+    }
+
     /// Lists the settings with their values and defaults.
     pub(super) fn listed(&self) -> Vec<Setting> {
         let default = Self::default();

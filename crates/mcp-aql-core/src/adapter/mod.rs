@@ -27,7 +27,7 @@ pub use builder::AdapterBuilder;
 pub use config::test_util as config_test_util;
 pub use http_table::HttpTable;
 pub use parts::Parts;
-pub use settings::Settings;
+pub use settings::{Settings, default_description_budget};
 
 use crate::build_error::BuildError;
 use crate::call::{Pipeline, Scanned};

@@ -40,7 +40,7 @@ pub struct Settings {
     pub(crate) json_texts: bool,
     /// Whether replies also contain structured content.
     pub structured_content: bool,
-    /// The approximate size of the tool list in tokens. Without it, the mode decides.
+    /// The approximate size of the tool list in tokens. Without it, [`default_description_budget`] decides.
     pub description_budget: Option<usize>,
     pub(crate) session_id_in_errors: bool,
     pub(crate) concurrency: Concurrency,
@@ -67,6 +67,14 @@ pub struct Settings {
     pub sources: ConfigSources,
     /// Notices about configuration files and environment for the operator, logged when the adapter starts.
     pub(crate) notices: Vec<String>,
+}
+
+/// The size of the tool list without a setting, in tokens.
+pub const fn default_description_budget(mode: EndpointMode) -> usize {
+    match mode {
+        EndpointMode::Single => 600,
+        EndpointMode::Semantic | EndpointMode::All => 1_500,
+    }
 }
 
 impl Default for Settings {

@@ -198,6 +198,22 @@ impl GateSettings {
         ]
     }
 
+    /// The value of a setting that nothing sets, for the operator; null for one that then has no effect.
+    pub(crate) fn value_without_setting(&self, key: &str) -> Value {
+        let seconds = |level| ttl(level).0.num_seconds();
+        match key {
+            "gatekeeper.confirmation_ttl_seconds" => json!(format!(
+                "{}, for forbidden {}",
+                seconds(DangerLevel::Destructive),
+                seconds(DangerLevel::Forbidden)
+            )),
+            "gatekeeper.confirmations_per_minute_without_session" => {
+                self.per_minute_without_session().into()
+            }
+            _ => Value::Null,
+        }
+    }
+
     /// Reports faults of all settings except policies.
     pub(crate) fn check(&self, problems: &mut Vec<String>) {
         if let Some(trust) = &self.trust {

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::action::normalize;
-use super::directive::LoopMode;
-use super::settings::{AgentSettings, SafetyLoop};
+use super::directive::{LoopMode, RiskTolerance};
+use super::settings::{AgentSettings, DEFAULT_STEPS, SafetyLoop};
 
 /// The table `[safety_loop]` of the configuration file.
 #[derive(Debug, Default, Deserialize)]
@@ -79,17 +79,34 @@ fn listed_agents<'a>(
     table: &'a str,
     settings: &'a AgentSettings,
 ) -> impl Iterator<Item = Setting> + 'a {
-    let tolerance = settings.risk_tolerance.map(|tolerance| tolerance.as_str());
+    let tolerance = |tolerance: RiskTolerance| json!(tolerance.as_str());
     let all = [
-        ("max_autonomous_steps", json!(settings.max_autonomous_steps)),
-        ("risk_tolerance", json!(tolerance)),
-        ("deny", json!(settings.deny)),
-        ("requires_approval", json!(settings.requires_approval)),
-        ("auto_approve", json!(settings.auto_approve)),
+        (
+            "max_autonomous_steps",
+            settings.max_autonomous_steps.map(Value::from),
+            json!(DEFAULT_STEPS),
+        ),
+        (
+            "risk_tolerance",
+            settings.risk_tolerance.map(tolerance),
+            tolerance(RiskTolerance::default()),
+        ),
+        ("deny", settings.deny.as_ref().map(|list| json!(list)), json!([])),
+        (
+            "requires_approval",
+            settings.requires_approval.as_ref().map(|list| json!(list)),
+            json!([]),
+        ),
+        ("auto_approve", settings.auto_approve.as_ref().map(|list| json!(list)), json!([])),
     ];
-    let is_listed = move |value: &Value| table == "safety_loop" || !value.is_null();
-    let all = all.into_iter().filter(move |(_, value)| is_listed(value));
-    all.map(move |(name, value)| Setting::new(format!("{table}.{name}"), value, Value::Null))
+    all.into_iter().filter_map(move |(name, value, default)| {
+        let value = match value {
+            Some(value) => value,
+            None if table == "safety_loop" => default.clone(),
+            None => return None,
+        };
+        Some(Setting::new(format!("{table}.{name}"), value, default))
+    })
 }
 
 impl SafetyLoop {

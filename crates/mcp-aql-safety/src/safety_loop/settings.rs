@@ -149,7 +149,7 @@ impl AgentSettings {
 }
 
 /// The default number of steps that an agent takes without a person.
-const DEFAULT_STEPS: u32 = 50;
+pub(super) const DEFAULT_STEPS: u32 = 50;
 /// The default validity of a code.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
 /// The default number of wrong codes per minute.
