@@ -364,6 +364,9 @@ def check_unit(program):
         (prevented,) = settings_of(local, "RestartPreventExitStatus")
         wrong = subprocess.run([*command, "--no-such-flag"], env=environment, cwd=state, **quiet)
         expect(str(wrong.returncode) in prevented.split(), "an invalid argument ended with", wrong.returncode)
+        invalid = environment | {"MCP_AQL_ENDPOINT_MODE": "none"}
+        wrong = subprocess.run(command, env=invalid, cwd=state, **quiet)
+        expect(str(wrong.returncode) in prevented.split(), "an invalid setting ended with", wrong.returncode)
     return f"tasks.service: {verified}; its commands check, start, reload and end it, and it notifies"
 
 

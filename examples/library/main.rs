@@ -41,7 +41,7 @@ async fn main() -> mcp_aql::Result<()> {
         .instructions("Find a book with find_books, then lend it by its number with lend_book.")
         .profile(profile())
         .operations(Library::new(Stock::with_some_books()))
-        .build()?
+        .build()
         .run()
         .await
 }

@@ -52,7 +52,7 @@ async fn main() -> mcp_aql::Result<()> {
     Adapter::builder("notes")
         .version(env!("CARGO_PKG_VERSION"))
         .resource(MemoryStore::<Note>::new())
-        .build()? // every problem of the adapter, all at once
+        .build() // every problem of the adapter, all at once
         .run() // the command line; without arguments: MCP on standard input and output
         .await
 }

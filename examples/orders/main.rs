@@ -11,5 +11,5 @@ use mcp_aql::prelude::*;
 
 #[tokio::main]
 async fn main() -> mcp_aql::Result<()> {
-    adapter::builder().build()?.run().await
+    adapter::builder().build().run().await
 }

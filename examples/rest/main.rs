@@ -57,7 +57,7 @@ async fn main() -> mcp_aql::Result<()> {
         .operations(Parcels::new(api))
         // No limits of its own, but the limits that the service reports are remembered and applied.
         .rate_limits(RateLimits::new())
-        .build()?
+        .build()
         .run_command_of::<Arguments>(arguments.mcp)
         .await
 }

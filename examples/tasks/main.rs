@@ -47,7 +47,7 @@ async fn main() -> mcp_aql::Result<()> {
         .operations(Tasks::new(store))
         .cursor_key(cursor_key)
         .store(SqliteStore::open(state))
-        .build()?
+        .build()
         .run_command_of::<Arguments>(arguments.mcp)
         .await
 }

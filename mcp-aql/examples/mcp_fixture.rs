@@ -9,5 +9,5 @@ mod adapter;
 
 #[tokio::main]
 async fn main() -> mcp_aql::Result {
-    adapter::builder().build()?.run().await
+    adapter::builder().build().run().await
 }

@@ -49,7 +49,7 @@ pub trait WithOpenTelemetry: Sized {
     /// use mcp_aql::prelude::*;
     ///
     /// # async fn run() -> mcp_aql::Result<()> {
-    /// Adapter::builder("tasks").opentelemetry_from_env().build()?.run().await
+    /// Adapter::builder("tasks").opentelemetry_from_env().build().run().await
     /// # }
     /// ```
     #[must_use]

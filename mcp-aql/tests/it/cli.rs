@@ -62,7 +62,7 @@ fn usage_errors_exit_with_two_and_suggest_a_correction() {
         (&["call", "create_note", r#"{"title":1e999}"#], "'title' must not be beyond 1.8e308"),
         (&["call", "create_note", r#"{"title":"\ud800"}"#], "byte 10 starts no UTF-8 character"),
         (&["introspect", "everything"], "operations, types"),
-        (&["config", "emacs"], "unrecognized subcommand 'emacs'"),
+        (&["config", "emacs"], "there is no `config emacs`: write check, show, or one of"),
         (&["docs", "--format", "pdf"], "markdown, html"),
         (&["docs", "--json"], "use `introspect`"),
         (&["docs", "--out", "Cargo.toml"], "name a directory"),
@@ -254,7 +254,7 @@ fn a_configuration_file_is_read_and_its_errors_are_reported() {
     assert_eq!(config["mcpServers"]["notes"]["args"], json!(["--config", path]));
     std::fs::write(&file, "endpoint_mod = 1\n").unwrap();
     let output = run(&["call", "list_notes", "--config", path], "");
-    assert_eq!(code(&output), 1);
+    assert_eq!(code(&output), 3);
     assert!(stderr(&output).contains("endpoint_mod"), "{}", stderr(&output));
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -130,7 +130,7 @@ fn the_settings_of_http_come_from_file_environment_and_flags() {
 
 #[cfg(feature = "http")]
 #[test]
-fn faults_of_the_configuration_exit_with_one_and_of_arguments_with_two() {
+fn faults_of_the_configuration_exit_with_three_and_of_arguments_with_two() {
     let folder = Folder::new("config-faults");
     let token = "[auth]\n[[auth.tokens]]\nsubject = \"ada\"\nsha256 = \"beef\"\n";
     for (table, fragment) in [
@@ -150,7 +150,8 @@ fn faults_of_the_configuration_exit_with_one_and_of_arguments_with_two() {
         let file = folder.write("http.toml", table);
         for command in [&["serve"][..], &["config", "check"]] {
             let output = folder.run(&[command, &["--config", text(&file)]].concat());
-            assert_eq!(output.status.code(), Some(1), "{command:?} {table}: {}", stderr(&output));
+            assert_eq!(output.status.code(), Some(3), "{command:?} {table}: {}", stderr(&output));
+            assert!(stderr(&output).starts_with("error: "), "{table}: {}", stderr(&output));
             assert!(stderr(&output).contains(fragment), "{table}: {}", stderr(&output));
             assert!(!stderr(&output).contains("word"), "{table}: {}", stderr(&output));
         }
@@ -171,8 +172,20 @@ fn faults_of_the_configuration_exit_with_one_and_of_arguments_with_two() {
     let fragment = "--max-sessions belongs to sessions, but `http.stateless` is true";
     assert!(stderr(&output).contains(fragment), "{}", stderr(&output));
     let output = folder.command(&["serve"]).env("MCP_AQL_HTTP_ADDRESS", "here").output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).starts_with("error: the adapter cannot start"), "{}", stderr(&output));
     assert!(stderr(&output).contains("MCP_AQL_HTTP_ADDRESS"), "{}", stderr(&output));
+}
+
+#[test]
+fn an_unknown_client_lists_the_known_ones() {
+    let folder = Folder::new("config-clients");
+    for words in [&["config", "zed"][..], &["config", "zed", "--x"]] {
+        let output = folder.run(words);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        let listed = "there is no `config zed`: write check, show, or one of the clients claude, cursor and vscode";
+        assert!(stderr(&output).contains(listed), "{}", stderr(&output));
+    }
 }
 
 #[cfg(feature = "http")]

@@ -73,6 +73,52 @@ fn option_beats_environment_beats_file() {
     assert!(problem.contains("[possible values: text, json]"), "{problem}");
 }
 
+/// Returns the texts of the lines of a log, each of which must be a JSON object.
+fn messages(log: &str) -> Vec<String> {
+    let message = |line: &str| {
+        let line: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {line}"));
+        line["fields"]["message"].as_str().unwrap_or_default().to_owned()
+    };
+    log.lines().map(message).collect()
+}
+
+#[test]
+fn a_log_in_json_has_no_other_lines() {
+    let folder = Folder::new("log-lines");
+    let write = |name: &str, text: &str| {
+        let file = folder.0.join(name);
+        std::fs::write(&file, text).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let invalid = write("invalid.toml", "[limits]\nmax_request_size = 'x'\n");
+    let plain = write("plain.toml", "");
+    for (args, variable, code, expected) in [
+        // Standard input is empty, so that serving ends at once.
+        (&[][..], ("A", "b"), 0, &["MCP on standard input and output", "stopped"][..]),
+        (&["serve", "--config", &plain], ("RUST_LOG", "off"), 0, &["MCP on", "stopped"]),
+        (&["--config", &invalid], ("A", "b"), 3, &["the adapter cannot start"]),
+        (&["serve"], ("MCP_AQL_ENDPOINT_MODE", "x"), 3, &["the adapter cannot start"]),
+        (&["introspect", "nothing"], ("A", "b"), 2, &["there is nothing to introspect"]),
+        (
+            &["config", "check", "--http", "0.0.0.0:1"],
+            ("A", "b"),
+            2,
+            &["can be reached from other"],
+        ),
+    ] {
+        let mut command = command();
+        command.args(args).args(["--log-format", "json"]).env(variable.0, variable.1);
+        let output = command.stdin(std::process::Stdio::null()).output().unwrap();
+        let log = String::from_utf8(output.stderr).unwrap();
+        let messages = messages(&log);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {log}");
+        let mut rest = messages.iter();
+        for part in expected {
+            assert!(rest.any(|message| message.contains(part)), "{args:?}: {part}: {messages:?}");
+        }
+    }
+}
+
 #[test]
 fn internal_errors_name_their_operation_at_the_default_level() {
     let output = command().args(["call", "execute_panic"]).output().unwrap();
@@ -179,6 +225,19 @@ mod over_http {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
+    }
+
+    #[test]
+    fn start_and_stop_are_lines_of_a_log_in_json() {
+        let mut program = command();
+        program.args(["--log-format", "json"]);
+        let mut served = Served::start(program);
+        let process = served.child.id().to_string();
+        assert!(Command::new("kill").arg(process).status().unwrap().success());
+        let mut log = String::new();
+        served.log.read_to_string(&mut log).unwrap();
+        assert_eq!(messages(&log), ["shutting down", "stopped"]);
+        assert!(served.child.wait().unwrap().success());
     }
 
     #[test]

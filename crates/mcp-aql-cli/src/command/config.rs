@@ -3,11 +3,11 @@
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::config_entry::{Setting, SettingSource};
 use mcp_aql_core::log_format::LogFormat;
-use mcp_aql_core::main_error::Result;
+use mcp_aql_core::main_error::{Error, Result};
 use serde_json::{Value, json};
 
 use super::client_config::{self, ConfigFormat};
-use super::render::{Output, Table};
+use super::render::{Output, Table, plain};
 use super::serve::ServeArgs;
 
 /// The commands about the configuration.
@@ -24,6 +24,10 @@ pub enum ConfigCommand {
     Cursor,
     /// Print what Visual Studio Code needs to start this adapter
     Vscode,
+    /// A word that is none of these, which the error lists.
+    #[doc(hidden)]
+    #[command(external_subcommand)]
+    Unknown(Vec<String>),
 }
 
 impl ConfigCommand {
@@ -41,6 +45,14 @@ impl ConfigCommand {
             Self::Claude => ConfigFormat::Claude,
             Self::Cursor => ConfigFormat::Cursor,
             Self::Vscode => ConfigFormat::Vscode,
+            Self::Unknown(words) => {
+                let word = words.first().map_or("", String::as_str);
+                return Err(Error::Usage(format!(
+                    "there is no `config {}`: write check, show, or one of the clients claude, cursor and vscode. For \
+                     another client, copy command, arguments and variables of one of them",
+                    plain(word)
+                )));
+            }
         };
         client_config::run(adapter, client, parser)
     }

@@ -10,6 +10,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 
 use super::json_log::JsonLines;
+use super::process_report::{PROCESS, use_json_lines};
 use super::render::problem;
 use super::telemetry::{BoxedLayer, trace_layer};
 
@@ -25,17 +26,32 @@ const DEFAULT_FILTER: &str = "warn,rmcp=error";
 /// warnings. A subscriber that the author has set is kept, without that limit.
 pub(super) fn to_stderr(adapter: &Adapter, option: Option<LogFormat>) {
     let format = option.unwrap_or(adapter.settings().log_format);
-    let (filter, quoting) = (filter(format), quoting());
+    set_up(format, trace_layer(adapter));
+}
+
+/// Writes logs to standard error for an adapter that could not be built, whose settings are unknown.
+pub(super) fn to_stderr_without_adapter(option: Option<LogFormat>) {
+    let variable = || std::env::var("MCP_AQL_LOG_FORMAT").ok()?.parse().ok();
+    set_up(option.or_else(variable).unwrap_or_default(), None);
+}
+
+fn set_up(format: LogFormat, traces: Option<BoxedLayer>) {
+    let mut problems = Vec::new();
+    let (filter, quoting) = (filter(format, &mut problems), quoting());
     let lines = lines(format);
     let registry = tracing_subscriber::registry();
-    // Fails if the author has set a subscriber, which is then kept.
-    let _ = match trace_layer(adapter) {
+    let set = match traces {
         Some(traces) => {
             let lines = lines.with_filter(filter).with_filter(quoting).boxed();
             set_global_default(registry.with(vec![lines, traces]))
         }
         None => set_global_default(registry.with(lines).with(filter).with(quoting)),
     };
+    // It is not set if the author has set a subscriber, which is then kept.
+    if set.is_ok() && format == LogFormat::Json {
+        use_json_lines();
+    }
+    problems.iter().for_each(|text| problem(text));
 }
 
 /// The parser of the option `--log-format`.
@@ -62,8 +78,8 @@ fn default_filter(format: LogFormat) -> Targets {
     }
 }
 
-/// The lines that the environment asks for.
-fn filter(format: LogFormat) -> Targets {
+/// The lines that the environment asks for. Adds problems with it.
+fn filter(format: LogFormat, problems: &mut Vec<String>) -> Targets {
     let wanted = ["MCP_AQL_LOG", "RUST_LOG"].into_iter().find_map(|name| {
         let value = std::env::var(name).ok().filter(|value| !value.is_empty())?;
         Some((name, value))
@@ -73,7 +89,7 @@ fn filter(format: LogFormat) -> Targets {
             let quotes = |target: &str| QUOTING_TARGETS.iter().any(|one| target.starts_with(one));
             for (target, level) in filter.iter() {
                 if quotes(target) && level > LevelFilter::WARN {
-                    problem(&format!(
+                    problems.push(format!(
                         "{name}: {target} logs warnings only, since its other lines quote requests with their \
                          secrets"
                     ));
@@ -82,14 +98,19 @@ fn filter(format: LogFormat) -> Targets {
             Some(filter)
         }
         Err(_) => {
-            problem(&format!(
+            problems.push(format!(
                 "{name} is not understood: write a level, as in `info`, or levels by \
                               module, as in `warn,mcp_aql=debug`"
             ));
             None
         }
     });
-    filter.unwrap_or_else(|| default_filter(format))
+    let filter = filter.unwrap_or_else(|| default_filter(format));
+    match format {
+        // Text has these lines whatever the filter is.
+        LogFormat::Json => filter.with_target(PROCESS, LevelFilter::INFO),
+        _ => filter,
+    }
 }
 
 /// All lines except those that quote requests.

@@ -1,6 +1,5 @@
 //! The options of the command `serve` for the page of metrics.
 
-use std::io::Write as _;
 use std::net::SocketAddr;
 
 use mcp_aql_core::adapter::Adapter;
@@ -9,6 +8,7 @@ use mcp_aql_metrics::Metrics;
 use mcp_aql_server::bind;
 
 use super::Exit;
+use super::process_report::announce;
 
 /// The options for the page of metrics.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -35,7 +35,7 @@ impl MetricsArgs {
         let listener = bind(address).await?;
         let address = listener.local_addr()?;
         let metrics = Metrics::of(adapter)?;
-        let _ = writeln!(std::io::stderr(), "Metrics on http://{address}/metrics");
+        announce(&format!("Metrics on http://{address}/metrics"));
         tokio::select! {
             exit = serving => exit,
             Err(error) = metrics.serve(listener, std::future::pending()) => Err(error),

@@ -33,6 +33,7 @@ mod call;
 mod client_config;
 mod config;
 mod docs;
+mod failure;
 #[cfg_attr(not(unix), path = "without_hangup.rs")]
 mod hangup;
 #[cfg_attr(not(feature = "http"), path = "without_http.rs")]
@@ -42,6 +43,7 @@ mod json_log;
 mod log;
 #[cfg_attr(not(feature = "metrics"), path = "without_metrics.rs")]
 mod metrics;
+mod process_report;
 mod program;
 mod prompt;
 mod render;
@@ -62,7 +64,6 @@ use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::log_format::LogFormat;
 use mcp_aql_core::main_error::{Error, Result};
-use mcp_aql_server::ServeStdio as _;
 
 pub use clap;
 use clap::error::ContextKind;
@@ -71,8 +72,10 @@ use clap_complete::Shell;
 
 pub use config::ConfigCommand;
 pub use docs::DocsFormat;
+use failure::finish;
 pub use http::HttpArgs;
 pub use metrics::MetricsArgs;
+use process_report::{has_json_lines, log_state};
 use program::{completions, print_start_hint};
 use render::Output;
 pub use serve::ServeArgs;
@@ -194,6 +197,8 @@ enum Exit {
     Failure,
     /// The arguments are invalid.
     Usage,
+    /// The adapter cannot be built, or its configuration is invalid.
+    Configuration,
 }
 
 impl Exit {
@@ -202,6 +207,7 @@ impl Exit {
             Self::Success => 0,
             Self::Failure => 1,
             Self::Usage => 2,
+            Self::Configuration => 3,
         }
     }
 
@@ -218,19 +224,20 @@ pub trait RunAdapter {
     /// Runs the adapter's own command line with the process's arguments. With none, the adapter
     /// serves MCP on standard input and output.
     ///
-    /// Ends the process with code 1 if `call` did not succeed or was not confirmed, or if
-    /// `introspect` does not find the name, and with code 2 if the arguments are invalid.
+    /// Reports errors on standard error and ends the process: with code 2 if the arguments are invalid, with code 3 if
+    /// the configuration is, and with code 1 if `call` did not succeed or was not confirmed, and for all other errors.
+    /// Called on the result of `build()`, it reports the errors of building in the same way.
     ///
     /// # Errors
-    /// Any error that keeps the command from running, such as an invalid configuration file or an
-    /// address that is in use.
+    /// None: the process ends instead.
     fn run(&self) -> impl Future<Output = Result> + Send;
 
     /// Runs the command line with these arguments, the program's name first. Returns the exit code
     /// instead of ending the process.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// Any error that keeps the command from running, such as an invalid configuration file or an
+    /// address that is in use.
     fn run_with_args<A>(
         &self,
         args: impl IntoIterator<Item = A>,
@@ -261,7 +268,7 @@ pub trait RunAdapter {
 
 impl RunAdapter for Adapter {
     async fn run(&self) -> Result {
-        run_arguments(self, std::env::args_os().collect()).await?.exit_process();
+        finish(run_arguments(self, std::env::args_os().collect()).await).exit_process();
         Ok(())
     }
 
@@ -279,7 +286,7 @@ impl RunAdapter for Adapter {
     fn run_command(&self, options: impl Into<Options>) -> impl Future<Output = Result> + Send {
         let outcome = run_options(self, options.into(), parser(self));
         async {
-            outcome.await?.exit_process();
+            finish(outcome.await).exit_process();
             Ok(())
         }
     }
@@ -290,7 +297,7 @@ impl RunAdapter for Adapter {
     ) -> impl Future<Output = Result> + Send {
         let outcome = run_options(self, options.into(), P::command());
         async {
-            outcome.await?.exit_process();
+            finish(outcome.await).exit_process();
             Ok(())
         }
     }
@@ -328,7 +335,9 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
     let configured;
     let adapter = match &options.config {
         Some(file) => {
-            configured = adapter.with_config_file(file)?;
+            configured = adapter.with_config_file(file).inspect_err(|_| {
+                log::to_stderr_without_adapter(options.log_format);
+            })?;
             &configured
         }
         None => adapter,
@@ -337,13 +346,13 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
     adapter.log_notices();
     let parser = introspect::with_adapter_queries(parser, adapter);
     let output = Output::new(options.json);
+    let is_serving = matches!(options.command, None | Some(Command::Serve(_)));
     let exit = match options.command {
         None => {
-            if std::io::stdin().is_terminal() {
+            if std::io::stdin().is_terminal() && !has_json_lines() {
                 print_start_hint(adapter);
             }
-            let served = hangup::reopening_audit_log(adapter, adapter.serve_stdio()).await;
-            served.map(|()| Exit::Success)
+            hangup::reopening_audit_log(adapter, serve::serve_stdio(adapter)).await
         }
         Some(Command::Serve(serve)) => serve.run(adapter).await,
         Some(Command::Call { operation, params, param, yes }) => {
@@ -362,6 +371,9 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
         }
         Some(Command::Completions { shell }) => completions(shell, parser),
     };
+    if is_serving {
+        log_state("stopped");
+    }
     // The process may end without dropping the adapter.
     adapter.flush_tracer().await;
     match exit {

@@ -5,6 +5,8 @@ use std::sync::Mutex;
 
 use tokio::sync::oneshot;
 
+use super::process_report::announce;
+
 use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::main_error::Result;
 use mcp_aql_core::sync::lock;
@@ -68,7 +70,8 @@ impl Prompt for TerminalPrompt {
     }
 
     fn print_line(&self, line: &str) -> Result {
-        Ok(writeln!(std::io::stderr(), "{line}")?)
+        announce(line);
+        Ok(())
     }
 
     fn read_answer<'a>(&'a self, question: &'a str) -> BoxFuture<'a, Result<String>> {

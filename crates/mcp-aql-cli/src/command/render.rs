@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::Exit;
 use super::answer::Answer;
+use super::process_report::{PROCESS, announce, has_json_lines};
 
 /// The terminal escapes for parts of a text.
 struct Theme {
@@ -86,6 +87,10 @@ impl Output {
             return Ok(ended);
         }
         if let Some(error) = answer.result.error() {
+            if has_json_lines() {
+                problem(&format!("{} ({})", plain(&error.message), plain(&error.code)));
+                return Ok(ended);
+            }
             problem(&plain(&error.message));
             let mut stderr = std::io::stderr();
             let quiet = Theme::on(&stderr).quiet;
@@ -95,6 +100,10 @@ impl Output {
         self.data(answer.result.data())?;
         for warning in answer.result.warnings() {
             let text = plain(member(warning, "message").as_str().unwrap_or_default());
+            if has_json_lines() {
+                announce(&text);
+                continue;
+            }
             let mut stderr = std::io::stderr();
             let caution = Theme::on(&stderr).caution;
             let _ = writeln!(stderr, "{caution}warning{caution:#}: {text}");
@@ -333,6 +342,10 @@ pub(super) fn plain(text: &str) -> String {
 
 /// Prints an error message to standard error.
 pub(super) fn problem(message: &str) {
+    if has_json_lines() {
+        tracing::error!(target: PROCESS, "{message}");
+        return;
+    }
     let mut stderr = std::io::stderr();
     let fault = Theme::on(&stderr).fault;
     let _ = writeln!(stderr, "{fault}error{fault:#}: {message}");

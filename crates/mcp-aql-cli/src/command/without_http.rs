@@ -7,9 +7,9 @@ use mcp_aql_core::BuildError;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::config_entry::{Setting, SettingSource};
 use mcp_aql_core::main_error::{Error, Result};
-use mcp_aql_server::ServeStdio as _;
 
 use super::Exit;
+use super::serve::serve_stdio;
 
 /// The HTTP options while the feature `http` is off.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -26,7 +26,7 @@ pub struct HttpArgs {
 impl HttpArgs {
     pub(super) async fn serve(self, adapter: &Adapter) -> Result<Exit> {
         self.check(adapter)?;
-        adapter.serve_stdio().await.map(|()| Exit::Success)
+        serve_stdio(adapter).await
     }
 
     /// Checks that serving uses standard input and output. Returns no address.

@@ -4,7 +4,6 @@
 mod service_manager;
 mod settings;
 
-use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
@@ -13,10 +12,12 @@ use mcp_aql_core::BuildError;
 use mcp_aql_core::adapter::{Adapter, HttpTable};
 use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_server::stop::on_signal;
-use mcp_aql_server::{HttpOptions, ServeHttp as _, ServeStdio as _, bind};
+use mcp_aql_server::{HttpOptions, ServeHttp as _, bind};
 
 use self::service_manager::notify;
 use super::Exit;
+use super::process_report::{announce, log_state};
+use super::serve::serve_stdio;
 
 /// The options for serving MCP over HTTP.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -150,7 +151,7 @@ impl HttpArgs {
                 let options = self.checked_options(adapter, address)?;
                 serve(adapter, address, options).await
             }
-            None => adapter.serve_stdio().await.map(|()| Exit::Success),
+            None => serve_stdio(adapter).await,
         }
     }
 
@@ -240,10 +241,13 @@ async fn serve(adapter: &Adapter, address: SocketAddr, options: HttpOptions) -> 
     // With port 0, the system chooses the port.
     let address = listener.local_addr()?;
     let report = move || {
-        let _ = writeln!(std::io::stderr(), "MCP on http://{address}/mcp, Ctrl-C to stop");
+        announce(&format!("MCP on http://{address}/mcp, Ctrl-C to stop"));
         notify(&format!("READY=1\nSTATUS=MCP on http://{address}/mcp"));
     };
-    let stop = on_signal().reporting(report, || notify("STOPPING=1\nSTATUS=Shutting down"));
+    let stop = on_signal().reporting(report, || {
+        log_state("shutting down");
+        notify("STOPPING=1\nSTATUS=Shutting down");
+    });
     adapter.serve_listener(listener, options, stop).await?;
     Ok(Exit::Success)
 }
