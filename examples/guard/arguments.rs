@@ -5,7 +5,8 @@ use std::fs::DirBuilder;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mcp_aql::cli::clap;
+use mcp_aql::audit::LogFormat;
+use mcp_aql::cli::clap::{self, CommandFactory as _, error::ErrorKind};
 use mcp_aql::store::SqliteStore;
 
 /// Watches over agents: they report each action before they take it, and an operator can stop them.
@@ -15,7 +16,7 @@ use mcp_aql::store::SqliteStore;
 #[command(name = "guard", version)]
 pub(crate) struct Arguments {
     /// Read the policy from this file: an mcp-aql.toml with a table [safety_loop]
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, visible_alias = "config", global = true, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
     /// Directory for blocks, the audit log and the console's key [default: the user's state directory]
     #[arg(long, global = true, value_name = "DIR")]
@@ -35,6 +36,9 @@ pub(crate) struct Arguments {
     /// Print JSON even if standard output is a terminal
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Log to standard error in this format, text or json; json has a line for each call
+    #[arg(long, global = true, value_name = "FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
     #[command(subcommand)]
     pub(crate) command: Option<GuardCommand>,
 }
@@ -52,6 +56,27 @@ pub(crate) enum GuardCommand {
 }
 
 impl Arguments {
+    /// Ends the process if one of the guard's files depends on the working directory. A client starts the guard in the
+    /// folder of a project, where agents write, and anyone who has made the project has written before.
+    pub(crate) fn require_absolute_paths(&self) {
+        let notify = self.notify.as_deref().map(Path::new);
+        // A bare name is looked up in the folders of `PATH`.
+        let notify = notify.filter(|program| program.components().count() > 1);
+        for (flag, path) in [
+            ("--policy", self.policy.as_deref()),
+            ("--state", self.state.as_deref()),
+            ("--notify", notify),
+        ] {
+            let Some(path) = path.filter(|path| path.is_relative()) else { continue };
+            let problem = format!(
+                "{flag} {}: the path is relative to the folder that the client chooses, where agents write. Write an \
+                 absolute path; `config claude` prints it",
+                path.display()
+            );
+            Self::command().error(ErrorKind::ValueValidation, problem).exit();
+        }
+    }
+
     /// Returns the directory of the persistent state.
     pub(crate) fn state(&self) -> mcp_aql::Result<PathBuf> {
         if let Some(folder) = &self.state {

@@ -32,10 +32,11 @@ async fn main() -> mcp_aql::Result<()> {
     };
     let mut options = Options::from(command);
     options.json = arguments.json;
+    options.log_format = arguments.log_format;
     if options.run_without_adapter::<Arguments>()? {
         return Ok(());
     }
-    let adapter = adapter(&arguments, &state, &options)?;
+    let adapter = adapter(&arguments, &state, &options);
     adapter.run_command_of::<Arguments>(options).await
 }
 
@@ -61,7 +62,11 @@ fn adapter(arguments: &Arguments, state: &Path, options: &Options) -> mcp_aql::R
         .store(SqliteStore::open(state.join("state.db")))
         .safety_loop(people);
     // Commands that only inspect the guard write no files.
-    if matches!(options.command, None | Some(Command::Serve { .. } | Command::Call { .. })) {
+    let serves = matches!(options.command, None | Some(Command::Serve { .. }));
+    if serves {
+        arguments.require_absolute_paths();
+    }
+    if serves || matches!(options.command, Some(Command::Call { .. })) {
         arguments::make_folder(state)?;
         builder = builder.audit_log(state.join("audit.jsonl"));
     }

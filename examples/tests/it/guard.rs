@@ -372,7 +372,9 @@ async fn a_policy_comes_from_the_operator_alone() {
 
     let policy = "[safety_loop]\ndeny = ['cook_*']\n\n[safety_loop.agents.intern]\nmax_autonomous_steps = 1\n";
     std::fs::write(workspace.path("policy.toml"), policy).unwrap();
-    let agent = workspace.guard(&["--policy", "../policy.toml"]).await;
+    let policy = workspace.path("policy.toml");
+    let policy = policy.to_str().unwrap();
+    let agent = workspace.guard(&["--policy", policy]).await;
     agent.begin_approved("intern").await;
     agent.assert_passes("intern", "read_file a.txt").await;
     let paused = agent.directive("intern", "read_file b.txt").await;
@@ -384,7 +386,7 @@ async fn a_policy_comes_from_the_operator_alone() {
     let chapter = include_str!("../../../book/src/guard.md");
     let shown = chapter.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
     std::fs::write(workspace.path("policy.toml"), shown).unwrap();
-    let agent = workspace.guard(&["--policy", "../policy.toml"]).await;
+    let agent = workspace.guard(&["--config", policy, "--log-format", "json"]).await;
     agent.begin_approved("other").await;
     let paused = agent.directive("other", "send_mail to everybody").await;
     assert_eq!((&paused["continue"], &paused["stopped"]), (&json!(false), &Value::Null));
@@ -399,6 +401,31 @@ async fn a_policy_comes_from_the_operator_alone() {
     let problem = String::from_utf8(output.stderr).unwrap();
     assert!(problem.contains("unknown field `require_approval`"), "{problem}");
     assert!(problem.contains("Did you mean `requires_approval`?"), "{problem}");
+}
+
+#[tokio::test]
+async fn the_working_directory_decides_on_none_of_its_files() {
+    let workspace = Workspace::new();
+    let theirs = "[safety_loop]\nauto_approve = ['*']\n";
+    std::fs::write(workspace.path("project/policy.toml"), theirs).unwrap();
+    for (flag, path) in [
+        ("--policy", "policy.toml"),
+        ("--config", "./policy.toml"),
+        ("--state", "state"),
+        ("--notify", "./notify"),
+    ] {
+        for command in [&[flag, path][..], &["serve", flag, path]] {
+            let output = workspace.command(command).output().await.unwrap();
+            let problem = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(2), "{command:?}: {problem}");
+            assert!(problem.contains("Write an absolute path"), "{command:?}: {problem}");
+        }
+        let output = workspace.command(&["config", "claude", flag, path]).output().await.unwrap();
+        let entry: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let args = &entry["mcpServers"]["guard"]["args"];
+        assert!(args[1].as_str().unwrap().starts_with('/') || flag == "--notify", "{args}");
+    }
+    assert!(!workspace.path("project/state").exists());
 }
 
 #[tokio::test]

@@ -131,7 +131,10 @@ fn options(
 ) -> Vec<String> {
     let known = |flag: &str| {
         parser.get_arguments().find(|option| match flag.strip_prefix("--") {
-            Some(long) => option.get_long() == Some(long),
+            Some(long) => {
+                let aliases = option.get_all_aliases().unwrap_or_default();
+                option.get_long() == Some(long) || aliases.contains(&long)
+            }
             None => option.get_short().is_some_and(|short| flag == format!("-{short}")),
         })
     };
@@ -242,7 +245,13 @@ mod tests {
         use clap::{Arg, ArgAction, value_parser};
 
         let parser = clap::Command::new("tasks")
-            .arg(Arg::new("db").long("db").short('d').value_parser(value_parser!(PathBuf)))
+            .arg(
+                Arg::new("db")
+                    .long("db")
+                    .alias("database")
+                    .short('d')
+                    .value_parser(value_parser!(PathBuf)),
+            )
             .arg(Arg::new("level").long("level"))
             .arg(Arg::new("loud").long("loud").action(ArgAction::SetTrue));
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -251,6 +260,7 @@ mod tests {
         for (given, captured) in [
             ("--db new.db config claude", format!("--db {new}")),
             ("config claude -d new.db --loud", format!("-d {new} --loud")),
+            ("--database new.db config claude", format!("--database {new}")),
             ("--loud config --db=new.db claude", format!("--loud --db={new}")),
             ("--level config config claude --json", "--level config".to_owned()),
             ("--level Cargo.toml --level=5 config claude", format!("--level {cargo} --level=5")),
