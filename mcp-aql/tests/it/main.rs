@@ -39,5 +39,4 @@ mod mcp_tools;
 mod own_process;
 mod resources;
 mod support;
-mod type_shapes;
 mod update_input;

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use crate::redact::without_secrets;
 use crate::shape::{
-    Kind, Members, ObjectShape, Rest, Shape, Shapes, describe, further_constraints, type_name,
+    Kind, Members, ObjectShape, Rest, Shape, Shapes, describe, further_constraints, item_name,
+    type_name,
 };
 
 /// Renders the full entry of an object type.
@@ -17,33 +18,157 @@ pub(super) fn object_type(name: &str, description: Option<&str>, fields: Vec<Mem
     details
 }
 
-/// Renders the full entry of a type, and those of the types generated for the variants of a union.
+/// Renders the full entry of a type, and those of the types generated for the objects without a name inside it.
 pub(super) fn type_details(name: &str, shape: &Shape, shapes: &Shapes) -> Vec<(String, Members)> {
-    let mut details = Members::new();
-    let mut more = Vec::new();
-    details.put("name", name);
-    details.put("kind", "scalar");
-    details.put_some("description", shape.description.as_deref().map(prose));
-    let resolved = shape.resolve(shapes);
-    match &resolved.kind {
-        Kind::Object(object) => {
-            details.put("kind", "object");
-            details.put_list("fields", fields_of(object, shapes));
+    let mut entries = Entries { shapes, list: Vec::new() };
+    entries.add(name, shape);
+    entries.list
+}
+
+/// The entries of a type and of the types inside it.
+struct Entries<'a> {
+    shapes: &'a Shapes,
+    list: Vec<(String, Members)>,
+}
+
+impl Entries<'_> {
+    fn add(&mut self, name: &str, shape: &Shape) {
+        let place = self.list.len();
+        self.list.push((name.to_owned(), Members::new()));
+        let mut details = Members::new();
+        details.put("name", name);
+        details.put("kind", "scalar");
+        let mut text = shape.description.as_deref().map(prose).unwrap_or_default();
+        let resolved = shape.resolve(self.shapes);
+        if let Some(form) = scalar_form(shape, self.shapes) {
+            text = format!("{text} Form: {form}.").trim_start().to_owned();
         }
-        Kind::Union(variants) => {
-            let members: Vec<_> =
-                variants.iter().map(|variant| member(name, variant, shapes, &mut more)).collect();
-            details.put("kind", "union");
-            details.put("members", members);
+        details.put_some("description", (!text.is_empty()).then_some(text));
+        match &resolved.kind {
+            Kind::Object(object) => {
+                details.put("kind", "object");
+                details.put_list("fields", self.fields_of(name, object));
+            }
+            Kind::Union(variants) => {
+                details.put("kind", "union");
+                let members = variants.iter().map(|variant| self.member(name, variant));
+                details.put("members", members.collect::<Vec<_>>());
+            }
+            Kind::String if !resolved.checks.allowed.is_empty() => {
+                details.put("kind", "enum");
+                details.put("values", resolved.checks.allowed.clone());
+            }
+            _ => {}
         }
-        Kind::String if !resolved.checks.allowed.is_empty() => {
-            details.put("kind", "enum");
-            details.put("values", resolved.checks.allowed.clone());
+        if let Some((_, entry)) = self.list.get_mut(place) {
+            *entry = details;
         }
-        _ => {}
     }
-    more.insert(0, (name.to_owned(), details));
-    more
+
+    /// The name of a union's variant. A type is generated for a variant without a name of its own.
+    fn member(&mut self, union: &str, variant: &Shape) -> String {
+        match &variant.kind {
+            Kind::Object(object) => {
+                let name = self.free_name(&format!("{union}{}", variant_name(object)));
+                self.add(&name, variant);
+                name
+            }
+            Kind::String if !variant.checks.allowed.is_empty() => {
+                let text: Vec<_> = variant.checks.allowed.iter().map(ToString::to_string).collect();
+                text.join(" or ").replace('"', "'")
+            }
+            Kind::Named(name) if type_name(variant, self.shapes) != **name => {
+                let target = variant.resolve(self.shapes);
+                let is_told =
+                    target.checks.allowed.is_empty() && scalar_form(target, self.shapes).is_none();
+                if is_told { type_name(variant, self.shapes) } else { name.to_string() }
+            }
+            _ => {
+                let variant = self.named(union, variant);
+                let kind = type_name(&variant, self.shapes);
+                if scalar_form(&variant, self.shapes).is_none() {
+                    return kind;
+                }
+                let name = self.free_name(&format!("{union}{}", pascal_case(&kind)));
+                self.add(&name, &variant);
+                name
+            }
+        }
+    }
+
+    /// A name that no entry has, with a number if there is one.
+    fn free_name(&self, name: &str) -> String {
+        let is_free = |name: &String| self.list.iter().all(|(known, _)| known != name);
+        let numbers = (2..).map(|number: u32| format!("{name}{number}"));
+        std::iter::once(name.to_owned()).chain(numbers).find(is_free).unwrap_or_default()
+    }
+
+    fn fields_of(&mut self, owner: &str, object: &ObjectShape) -> Vec<Members> {
+        let mut fields = Vec::new();
+        for name in &object.order {
+            let Some(field) = object.fields.get(name) else { continue };
+            let shape = self.named(&format!("{owner}{}", pascal_case(name)), &field.shape);
+            let mut info = field_info(name, &shape, field.required, self.shapes);
+            let default = field.default.as_ref();
+            let default = default.and_then(|it| without_secrets(it, &field.shape, self.shapes));
+            info.put_some("default", default.cloned());
+            fields.push(info);
+        }
+        fields
+    }
+
+    /// Returns a shape in which each object with fields has a name, and adds the entries of the generated types.
+    fn named(&mut self, name: &str, shape: &Shape) -> Shape {
+        let kind = match &shape.kind {
+            Kind::Object(object) if !object.order.is_empty() => {
+                let name = self.free_name(name);
+                self.add(&name, shape);
+                Kind::Named(name.into())
+            }
+            Kind::Object(object) => match &object.rest {
+                Rest::Each(each) => {
+                    let each = Rest::Each(Box::new(self.named(name, each)));
+                    Kind::Object(Box::new(ObjectShape { rest: each, ..(**object).clone() }))
+                }
+                _ => return shape.clone(),
+            },
+            Kind::Array(items) => Kind::Array(Box::new(self.named(name, items))),
+            Kind::Tuple(parts) => {
+                Kind::Tuple(parts.iter().map(|part| self.named(name, part)).collect())
+            }
+            Kind::Union(parts) => {
+                Kind::Union(parts.iter().map(|part| self.named(name, part)).collect())
+            }
+            _ => return shape.clone(),
+        };
+        Shape { kind, ..shape.clone() }
+    }
+}
+
+/// The form of a list or a value with constraints, which has no members of its own in the entry of a type.
+fn scalar_form(shape: &Shape, shapes: &Shapes) -> Option<String> {
+    let target = shape.resolve(shapes);
+    let is_told = match target.kind {
+        Kind::Object(_) | Kind::Union(_) => true,
+        Kind::String => !target.checks.allowed.is_empty(),
+        _ => false,
+    };
+    let form = Some(item_name(target, shapes)).filter(|_| !is_told)?;
+    (form != type_name(target, shapes)).then_some(form)
+}
+
+/// The name of a variant after its tags, or its first field.
+fn variant_name(object: &ObjectShape) -> String {
+    let tag = |name: &String| match object.fields.get(name)?.shape.checks.allowed.as_slice() {
+        [Value::String(tag)] => Some(pascal_case(tag)),
+        _ => None,
+    };
+    let tags: String = object.order.iter().filter_map(tag).collect();
+    match (tags.is_empty(), object.order.first()) {
+        (false, _) => tags,
+        (true, Some(first)) => pascal_case(first),
+        (true, None) => "Empty".to_owned(),
+    }
 }
 
 /// Strips a doc comment of parts that only Rust readers need: code samples and sections with
@@ -56,51 +181,6 @@ fn prose(description: &str) -> String {
         .join("\n")
         .trim()
         .to_owned()
-}
-
-/// The name of a union's variant. A type is generated for a variant without a name of its own.
-fn member(
-    union: &str,
-    variant: &Shape,
-    shapes: &Shapes,
-    more: &mut Vec<(String, Members)>,
-) -> String {
-    let Kind::Object(object) = &variant.kind else {
-        return match &variant.kind {
-            Kind::String if !variant.checks.allowed.is_empty() => {
-                let text: Vec<_> = variant.checks.allowed.iter().map(ToString::to_string).collect();
-                text.join(" or ").replace('"', "'")
-            }
-            _ => type_name(variant, shapes),
-        };
-    };
-    let tag = object
-        .fields
-        .values()
-        .find_map(|field| match field.shape.checks.allowed.as_slice() {
-            [Value::String(tag)] => Some(tag.clone()),
-            _ => None,
-        })
-        .or_else(|| object.order.first().cloned())
-        .unwrap_or_else(|| "Empty".to_owned());
-    let name = format!("{union}{}", pascal_case(&tag));
-    more.extend(type_details(&name, variant, shapes));
-    name
-}
-
-fn fields_of(object: &ObjectShape, shapes: &Shapes) -> Vec<Members> {
-    object
-        .order
-        .iter()
-        .filter_map(|name| {
-            let field = object.fields.get(name)?;
-            let mut info = field_info(name, &field.shape, field.required, shapes);
-            let default = field.default.as_ref();
-            let default = default.and_then(|it| without_secrets(it, &field.shape, shapes));
-            info.put_some("default", default.cloned());
-            Some(info)
-        })
-        .collect()
 }
 
 /// Renders a field in the form of a parameter.

@@ -8,8 +8,8 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::Value;
 
 use super::json_schema::adopt;
+use super::object_forms::resolved;
 use super::protocol_types::protocol_types;
-use super::reference::resolved;
 use super::type_details::{object_type, type_details};
 use crate::operation::{DataKey, Envelope};
 use crate::paging::DATA_MARK;

@@ -31,6 +31,37 @@ pub fn type_name(shape: &Shape, shapes: &Shapes) -> String {
     }
 }
 
+/// The name of a type inside a list without names, where no other member describes it: a list with the type of its
+/// items, such as `integer[2]`, and an enum by its name.
+pub(crate) fn item_name(shape: &Shape, shapes: &Shapes) -> String {
+    const MAX_DEPTH: usize = 6;
+    fn at(shape: &Shape, shapes: &Shapes, depth: usize) -> String {
+        let target = shape.resolve(shapes);
+        match (&shape.kind, &target.kind) {
+            (Kind::Named(name), Kind::String) if !target.checks.allowed.is_empty() => {
+                name.to_string()
+            }
+            (_, Kind::Array(items)) if depth > 0 => {
+                let exact = target
+                    .checks
+                    .min_items
+                    .filter(|_| target.checks.min_items == target.checks.max_items);
+                let count = exact.map(|count| count.to_string()).unwrap_or_default();
+                format!("{}[{count}]", at(items, shapes, depth - 1))
+            }
+            (_, Kind::Tuple(parts)) if depth > 0 => {
+                let parts: Vec<_> = parts.iter().map(|part| at(part, shapes, depth - 1)).collect();
+                format!("[{}]", parts.join(", "))
+            }
+            _ => match shape.checks.rule().or_else(|| target.checks.rule()) {
+                Some(rule) => format!("{} ({rule})", type_name(shape, shapes)),
+                None => type_name(shape, shapes),
+            },
+        }
+    }
+    at(shape, shapes, MAX_DEPTH)
+}
+
 /// Adds `type` and all constraints of a shape to a parameter's description (REQ-INT-13).
 pub fn describe(shape: &Shape, shapes: &Shapes, into: &mut Members) {
     describe_at(shape, shapes, into, 0);
@@ -64,6 +95,7 @@ fn describe_at(shape: &Shape, shapes: &Shapes, into: &mut Members, depth: usize)
     {
         let mut inner = Members::new();
         describe_at(items, shapes, &mut inner, depth + 1);
+        inner.put_some("description", further_constraints(items, shapes));
         into.put("items", inner);
     }
 }
@@ -102,6 +134,8 @@ pub fn further_constraints(shape: &Shape, shapes: &Shapes) -> Option<String> {
     let pick = |of: fn(&Checks) -> Option<usize>| of(&shape.checks).or_else(|| of(&target.checks));
     let (least, most) = (pick(|checks| checks.min_items), pick(|checks| checks.max_items));
     let items = match (least, most) {
+        _ if matches!(target.kind, Kind::Tuple(_)) => None,
+        (Some(least), Some(most)) if least == most => Some(format!("Exactly {least} items.")),
         (Some(least), Some(most)) => Some(format!("{least} to {most} items.")),
         (Some(least), None) => Some(format!("{least} or more items.")),
         (None, Some(most)) => Some(format!("Up to {most} items.")),
@@ -110,6 +144,17 @@ pub fn further_constraints(shape: &Shape, shapes: &Shapes) -> Option<String> {
     let above = shape.checks.above.or(target.checks.above);
     let below = shape.checks.below.or(target.checks.below);
     let mut parts: Vec<String> = items.into_iter().collect();
+    match &target.kind {
+        Kind::Tuple(items) => {
+            let names: Vec<_> = items.iter().map(|item| item_name(item, shapes)).collect();
+            parts.push(format!("Exactly {} items: {}.", items.len(), names.join(", ")));
+        }
+        Kind::Object(object) if !object.keys.is_empty() => {
+            let patterns: Vec<_> = object.keys.iter().map(|key| format!("'{key}'")).collect();
+            parts.push(format!("Keys match {}.", patterns.join(" or ")));
+        }
+        _ => {}
+    }
     if let Some(above) = above {
         parts.push(format!("More than {}.", bound_value(above)));
     }

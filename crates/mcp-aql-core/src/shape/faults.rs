@@ -143,6 +143,14 @@ impl Faults {
         self.push(path, kind);
     }
 
+    /// Removes the faults since there were `count`.
+    pub(super) fn forget_from(&mut self, count: usize) {
+        match &mut self.trial {
+            Some(fits) => *fits = self.list.len() == count,
+            None => self.list.truncate(count),
+        }
+    }
+
     /// Whether a variant of a union is tried, so that faults are not reported.
     pub(super) fn is_trial(&self) -> bool {
         self.trial.is_some()

@@ -12,6 +12,7 @@ mod place;
 mod sketch;
 mod type_hint;
 mod union;
+mod variants;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use serde_json::Value;
 
 pub use compile::Compiler;
 pub(crate) use compile::bound_value;
+pub(crate) use describe::item_name;
 pub use describe::{describe, further_constraints, type_name};
 pub use faults::{Fault, Faults, Path};
 pub(crate) use faults::{FaultKind, Hint};

@@ -1,18 +1,17 @@
-//! Checks of unions, which explain the variant that the caller probably means.
+//! Checks of unions.
 
-use std::collections::BTreeSet;
+use mcp_aql_protocol::nearest_name;
+use serde_json::Value;
 
-use mcp_aql_protocol::{nearest_name, probable_parameter};
-use serde_json::{Map, Value};
-
-use super::faults::{FaultKind, Faults, Hint, Path};
+use super::faults::{FaultKind, Faults, Path};
 use super::sketch::sketch;
-use super::{Kind, ObjectShape, Rest, Shape, Shapes, type_name};
+use super::variants::{explain, forms_fault, push_forms, tags};
+use super::{Kind, Rest, Shape, Shapes, type_name};
 use crate::text::parsed_json;
 
 impl Shape {
-    /// A value fits if one variant accepts it. If the value's tag names a variant, only that variant
-    /// counts. Otherwise, only the variants with the value's JSON type count.
+    /// A value fits if one variant accepts it. Otherwise, the faults are those of the variant that the value's tags
+    /// name, or of the variants with the value's JSON type.
     pub(super) fn check_union(
         &self,
         variants: &[Self],
@@ -21,13 +20,14 @@ impl Shape {
         shapes: &Shapes,
         faults: &mut Faults,
     ) {
-        let named: Vec<_> =
-            variants.iter().filter(|variant| variant.resolve(shapes).is_named_by(value)).collect();
-        if let [only] = named.as_slice() {
-            return only.check(value, path, shapes, faults);
+        let mut all = Vec::with_capacity(variants.len());
+        add_variants(variants, shapes, MAX_UNIONS, &mut all);
+        let mut named = all.iter().filter(|variant| variant.resolve(shapes).is_named_by(value));
+        if let (Some(only), None) = (named.next(), named.next()) {
+            return check_named(only, &all, (value, path), shapes, faults);
         }
         let fitting: Vec<_> =
-            variants.iter().filter(|variant| variant.has_type_of(value, shapes)).collect();
+            all.iter().copied().filter(|variant| variant.has_type_of(value, shapes)).collect();
         let several = match fitting.as_slice() {
             [] => return self.push_type(value, path, shapes, faults),
             [only] => {
@@ -36,7 +36,7 @@ impl Shape {
                 if faults.count() > before
                     && !faults.is_trial()
                     && !faults.is_exhausted()
-                    && let Some(kind) = other_form(self, variants, value, path, shapes)
+                    && let Some(kind) = other_form(self, &all, value, path, shapes)
                 {
                     faults.replace_from(before, path, kind);
                 }
@@ -53,7 +53,7 @@ impl Shape {
         if faults.is_trial() {
             return faults.push_with(path, || FaultKind::Value { expectation: String::new() });
         }
-        if let Some(kind) = other_form(self, variants, value, path, shapes) {
+        if let Some(kind) = other_form(self, &all, value, path, shapes) {
             return faults.push(path, kind);
         }
         let objects: Vec<_> = several
@@ -65,7 +65,7 @@ impl Shape {
             .collect();
         match value {
             Value::Object(fields) if objects.len() == several.len() => {
-                explain(self, &objects, fields, path, shapes, faults);
+                explain(self, objects, fields, path, shapes, faults);
             }
             _ => push_forms(self, path, shapes, faults),
         }
@@ -87,19 +87,52 @@ impl Shape {
     }
 }
 
-/// The constant fields of a variant, which name it.
-fn tags(object: &ObjectShape) -> impl Iterator<Item = (&str, &Value)> {
-    object.fields.iter().filter_map(|(name, field)| match field.shape.checks.allowed.as_slice() {
-        [only] if field.required => Some((name.as_str(), only)),
-        _ => None,
-    })
+/// Checks the variant that a value names. A variant without a tag may have the same members.
+fn check_named(
+    named: &Shape,
+    all: &[&Shape],
+    (value, path): (&Value, Path<'_>),
+    shapes: &Shapes,
+    faults: &mut Faults,
+) {
+    let before = faults.count();
+    named.check(value, path, shapes, faults);
+    if faults.count() == before || faults.is_exhausted() {
+        return;
+    }
+    let mut others = all.iter().filter(|other| !std::ptr::eq(**other, named));
+    let fits_another = others.any(|other| {
+        other.has_type_of(value, shapes)
+            && faults.fits(|faults| other.check(value, path, shapes, faults))
+    });
+    if fits_another {
+        faults.forget_from(before);
+    }
+}
+
+/// The maximum depth of unions inside unions. A union may contain itself.
+const MAX_UNIONS: usize = 8;
+
+/// Adds the variants of a union, and those of the unions among them.
+fn add_variants<'a>(
+    variants: &'a [Shape],
+    shapes: &'a Shapes,
+    depth: usize,
+    all: &mut Vec<&'a Shape>,
+) {
+    for variant in variants {
+        match &variant.resolve(shapes).kind {
+            Kind::Union(inner) if depth > 0 => add_variants(inner, shapes, depth - 1, all),
+            _ => all.push(variant),
+        }
+    }
 }
 
 /// Returns the fault of a value that names a variant in the way of variants of another type: a text in place of an
 /// object, or an object around a text. The value has no form of the union.
 fn other_form(
     union: &Shape,
-    variants: &[Shape],
+    variants: &[&Shape],
     value: &Value,
     path: Path<'_>,
     shapes: &Shapes,
@@ -111,7 +144,7 @@ fn other_form(
             if variants.iter().any(|variant| only_member(variant, shapes) == Some(name)) {
                 return None;
             }
-            let allowed = |variant: &Shape| variant.resolve(shapes).checks.allowed.clone();
+            let allowed = |variant: &&Shape| variant.resolve(shapes).checks.allowed.clone();
             if variants.iter().flat_map(allowed).any(|it| it.as_str() == Some(name)) {
                 let expectation = format!("must be a text. Send '{name}'");
                 return Some(FaultKind::Value { expectation });
@@ -129,7 +162,7 @@ fn other_form(
 
 fn text_in_place_of_object(
     union: &Shape,
-    variants: &[Shape],
+    variants: &[&Shape],
     text: &str,
     path: Path<'_>,
     shapes: &Shapes,
@@ -143,7 +176,7 @@ fn text_in_place_of_object(
             hint: Some("Send it as JSON, not as text".to_owned()),
         });
     }
-    let is_named = |variant: &&Shape| only_member(variant, shapes).is_some_and(|it| it == text);
+    let is_named = |variant: &&&Shape| only_member(variant, shapes).is_some_and(|it| it == text);
     if let Some(variant) = variants.iter().find(is_named) {
         let form = sketch(variant, shapes);
         let expectation = format!("must be an object with '{text}'. Send {form}");
@@ -157,12 +190,12 @@ fn text_in_place_of_object(
 
 /// The first variant that accepts a value.
 fn accepting<'a>(
-    variants: &'a [Shape],
+    variants: &[&'a Shape],
     value: &Value,
     path: Path<'_>,
     shapes: &Shapes,
 ) -> Option<&'a Shape> {
-    variants.iter().find(|variant| Faults::accepts(variant, value, path, shapes))
+    variants.iter().copied().find(|variant| Faults::accepts(variant, value, path, shapes))
 }
 
 /// The only member of the objects of a variant.
@@ -174,208 +207,4 @@ fn only_member<'a>(variant: &'a Shape, shapes: &'a Shapes) -> Option<&'a String>
         },
         _ => None,
     }
-}
-
-type Variant<'a> = (&'a Shape, &'a ObjectShape);
-
-/// Reports why an object fits no variant: its tag is missing or wrong, or the faults of the variant
-/// that it resembles most.
-fn explain(
-    union: &Shape,
-    variants: &[Variant<'_>],
-    fields: &Map<String, Value>,
-    path: Path<'_>,
-    shapes: &Shapes,
-    faults: &mut Faults,
-) {
-    if let Some(tag) = common_tag(variants) {
-        return push_tag(tag, variants, fields, (path, shapes), faults);
-    }
-    if let Some(names) = wrappers(variants) {
-        return push_wrapper(&names, variants, (fields, path), shapes, faults);
-    }
-    match most_similar(variants, fields) {
-        Some((variant, _)) => variant.check(&Value::Object(fields.clone()), path, shapes, faults),
-        None => push_forms(union, path, shapes, faults),
-    }
-}
-
-fn push_forms(union: &Shape, path: Path<'_>, shapes: &Shapes, faults: &mut Faults) {
-    faults.push(path, forms_fault(union, shapes));
-}
-
-fn forms_fault(union: &Shape, shapes: &Shapes) -> FaultKind {
-    let expectation = format!("must have one of these forms: {}", sketch(union, shapes));
-    FaultKind::Value { expectation }
-}
-
-/// The name of the tag that all variants have.
-fn common_tag<'a>(variants: &[Variant<'a>]) -> Option<&'a str> {
-    let (first, rest) = variants.split_first()?;
-    tags(first.1)
-        .map(|(name, _)| name)
-        .find(|name| rest.iter().all(|(_, object)| tags(object).any(|(other, _)| other == *name)))
-}
-
-/// The names of the variants, if each is an object with one member that is named after it.
-fn wrappers<'a>(variants: &[Variant<'a>]) -> Option<Vec<&'a str>> {
-    let name = |(_, object): &Variant<'a>| match object.order.as_slice() {
-        [only] if matches!(object.rest, Rest::Closed) => Some(only.as_str()),
-        _ => None,
-    };
-    let names: Option<Vec<_>> = variants.iter().map(name).collect();
-    let distinct: BTreeSet<_> = names.iter().flatten().collect();
-    let is_distinct = distinct.len() == variants.len();
-    names.filter(|_| is_distinct)
-}
-
-/// Reports a missing or wrong tag, with the variant that the other fields belong to.
-fn push_tag(
-    tag: &str,
-    variants: &[Variant<'_>],
-    fields: &Map<String, Value>,
-    (path, shapes): (Path<'_>, &Shapes),
-    faults: &mut Faults,
-) {
-    let tag_of = |object: &ObjectShape| {
-        tags(object).find(|(name, _)| *name == tag).map(|(_, value)| value.clone())
-    };
-    let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let values: Vec<_> =
-        variants.iter().filter_map(|(_, object)| tag_of(object)).map(text).collect();
-    let rest = fields.iter().filter(|(name, _)| *name != tag);
-    let rest: Map<_, _> = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
-    let sent = fields.get(tag).and_then(Value::as_str);
-    let near = sent.and_then(|sent| probable_parameter(sent, values.iter().map(String::as_str)));
-    // The only variant that the other fields fit.
-    let fitting = || {
-        let mut fitting = variants.iter().filter_map(|(shape, object)| {
-            let mut tagged = rest.clone();
-            let value = tag_of(object)?;
-            tagged.insert(tag.to_owned(), value.clone());
-            let tagged = Value::Object(tagged);
-            faults.fits(|faults| shape.check(&tagged, path, shapes, faults)).then_some(value)
-        });
-        fitting.next().filter(|_| fitting.next().is_none()).map(text)
-    };
-    let near = near.map(str::to_owned).or_else(fitting);
-    let meant =
-        near.or_else(|| most_similar(variants, &rest).and_then(|(_, it)| tag_of(it)).map(text));
-    // `{ door: { … } }` is the form of other unions.
-    let wrapper = || values.iter().find(|value| fields.contains_key(*value)).cloned();
-    let mut list = format!("one of: {}", values.join(", "));
-    match meant.or_else(wrapper) {
-        Some(meant) => list.push_str(&format!(". Did you mean '{meant}'?")),
-        None => {
-            let forms: Vec<_> = variants.iter().map(|(shape, _)| sketch(shape, shapes)).collect();
-            list.push_str(&format!(". Send '{path}' as {}", forms.join(" or ")));
-        }
-    }
-    let at = Path::Field(&path, tag);
-    match fields.get(tag) {
-        Some(_) => {
-            faults.push(at, FaultKind::Value { expectation: format!("must be {list}") });
-        }
-        None => {
-            faults.push(at, FaultKind::Missing { expected: format!("string, {list}") });
-            push_unknown(variants, (tag, &values), (fields, path), faults);
-        }
-    }
-}
-
-/// Reports the fields that no variant has. One of them may be the misspelled tag.
-fn push_unknown(
-    variants: &[Variant<'_>],
-    (tag, tags): (&str, &[String]),
-    (fields, path): (&Map<String, Value>, Path<'_>),
-    faults: &mut Faults,
-) {
-    if variants.iter().any(|(_, object)| !matches!(object.rest, Rest::Closed)) {
-        return;
-    }
-    let mut names: Vec<&str> = Vec::new();
-    for (_, object) in variants {
-        names.extend(object.order.iter().map(String::as_str));
-    }
-    names.sort_unstable();
-    names.dedup();
-    for (name, value) in fields.iter().filter(|(name, _)| !names.contains(&name.as_str())) {
-        if faults.is_full() {
-            return;
-        }
-        let is_known = |name: &String| names.contains(&name.as_str());
-        let is_around =
-            value.as_object().is_some_and(|it| !it.is_empty() && it.keys().all(is_known));
-        let missing = names.iter().copied().filter(|known| !fields.contains_key(*known));
-        // Another name with the value of a tag is the tag.
-        let is_tag = value.as_str().is_some_and(|text| tags.iter().any(|tag| tag == text));
-        let hint = if is_tag { Some(tag) } else { probable_parameter(name, missing) };
-        let valid = names.iter().map(|name| Path::Field(&path, name).to_string()).collect();
-        let kind = match is_around {
-            true => FaultKind::Unknown { name: name.clone(), valid, hint: Hint::Around },
-            false => FaultKind::unknown(name, valid, hint),
-        };
-        faults.push(Path::Field(&path, name), kind);
-    }
-}
-
-/// Reports an object that should have exactly one member, named after a variant.
-fn push_wrapper(
-    names: &[&str],
-    variants: &[Variant<'_>],
-    (fields, path): (&Map<String, Value>, Path<'_>),
-    shapes: &Shapes,
-    faults: &mut Faults,
-) {
-    if let Some((sent, _)) = fields.iter().next().filter(|_| fields.len() == 1)
-        && let Some(near) = probable_parameter(sent, names.iter().copied())
-    {
-        let valid = names.iter().map(|name| Path::Field(&path, name).to_string()).collect();
-        let kind = FaultKind::unknown(sent, valid, Some(near));
-        return faults.push(Path::Field(&path, sent), kind);
-    }
-    let content = |(_, object): &Variant<'_>| {
-        let field = object.order.first().and_then(|name| object.fields.get(name))?;
-        match &field.shape.resolve(shapes).kind {
-            Kind::Object(inner) => Some(score(inner, fields)),
-            _ => None,
-        }
-    };
-    let scored: Vec<_> = variants.iter().map(|each| content(each).unwrap_or(0)).collect();
-    let meant = best(&scored).and_then(|place| names.get(place));
-    let mut expectation = format!("must be an object with exactly one of: {}", names.join(", "));
-    // The form of the variant that was probably meant, or of all.
-    let shown: Vec<_> = variants
-        .iter()
-        .zip(names)
-        .filter(|(_, name)| meant.is_none_or(|meant| meant == *name))
-        .map(|((shape, _), _)| sketch(shape, shapes))
-        .collect();
-    expectation.push_str(&format!(". Send {}", shown.join(" or ")));
-    faults.push(path, FaultKind::Value { expectation });
-}
-
-/// The variant that shares most fields with an object, if one shares more than the others.
-fn most_similar<'a>(variants: &[Variant<'a>], fields: &Map<String, Value>) -> Option<Variant<'a>> {
-    let scores: Vec<_> = variants.iter().map(|(_, object)| score(object, fields)).collect();
-    variants.get(best(&scores)?).copied()
-}
-
-/// The place of the highest score, if it is above zero and no other is as high.
-fn best(scores: &[usize]) -> Option<usize> {
-    let most = scores.iter().copied().max().filter(|most| *most > 0)?;
-    let mut places = scores.iter().enumerate().filter(|(_, score)| **score == most);
-    let (place, _) = places.next()?;
-    places.next().is_none().then_some(place)
-}
-
-/// The similarity of a variant and an object: fields with the same name, and with a similar one.
-fn score(variant: &ObjectShape, fields: &Map<String, Value>) -> usize {
-    let known = fields.keys().filter(|name| variant.fields.contains_key(*name)).count();
-    let similar = fields
-        .keys()
-        .filter(|name| !variant.fields.contains_key(*name))
-        .filter(|name| probable_parameter(name, variant.order.iter().map(String::as_str)).is_some())
-        .count();
-    known * 2 + similar
 }

@@ -1,0 +1,286 @@
+//! Lists the forms of an object whose members a schema states in several places.
+//!
+//! schemars writes a variant with an internal tag as a reference to the variant's type beside the property of the tag:
+//! `{ "$ref": "#/$defs/Circle", "properties": { "type": { "const": "circle" } } }`, and a struct with a flattened enum
+//! as its own properties beside the alternatives of the enum. A value has to match all parts. The same values have a
+//! schema with one object for each combination of alternatives, as an enum whose variants are structs.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+type Object = Map<String, Value>;
+
+/// The keywords that say which members a value has.
+const STRUCTURAL: [&str; 2] = ["properties", "required"];
+/// The keywords with alternatives.
+const ALTERNATIVES: [&str; 2] = ["oneOf", "anyOf"];
+/// The maximum number of references that are followed for one value. A type may refer to itself.
+const MAX_REFERENCES: usize = 16;
+/// The maximum number of forms in one schema. With more, the type's own decoding checks the values.
+const MAX_FORMS: usize = 256;
+
+/// Returns a schema in which each object has all of its members in one place.
+pub(super) fn resolved<'a>(schema: &'a Value, definitions: &Object) -> Cow<'a, Value> {
+    match has_parts(schema) {
+        true => Cow::Owned(Forms { definitions, left: MAX_FORMS }.resolve(schema)),
+        false => Cow::Borrowed(schema),
+    }
+}
+
+/// Returns `true` if the members of an object are in several places.
+fn is_in_parts(schema: &Object) -> bool {
+    let has_members = STRUCTURAL.iter().any(|key| schema.contains_key(*key));
+    let count = |key: &str| usize::from(schema.contains_key(key));
+    let parts = schema.get("allOf").and_then(Value::as_array).map_or(0, Vec::len);
+    let parts = parts + count("$ref") + count("oneOf") + count("anyOf");
+    parts + usize::from(has_members) > 1
+}
+
+// schemars has built the schema, so it is as deep as the source of a type.
+fn has_parts(schema: &Value) -> bool {
+    match schema {
+        Value::Object(object) => is_in_parts(object) || object.values().any(has_parts),
+        Value::Array(items) => items.iter().any(has_parts),
+        _ => false,
+    }
+}
+
+struct Forms<'a> {
+    definitions: &'a Object,
+    /// The number of forms that may still be added.
+    left: usize,
+}
+
+impl Forms<'_> {
+    fn resolve(&mut self, schema: &Value) -> Value {
+        match schema {
+            Value::Object(object) if is_in_parts(object) => self.united(object),
+            Value::Object(object) => self.inside(object).into(),
+            Value::Array(items) => items.iter().map(|item| self.resolve(item)).collect(),
+            other => other.clone(),
+        }
+    }
+
+    fn inside(&mut self, object: &Object) -> Object {
+        object.iter().map(|(name, value)| (name.clone(), self.resolve(value))).collect()
+    }
+
+    /// Returns the schema of an object, or of its forms.
+    fn united(&mut self, object: &Object) -> Value {
+        let description = object.get("description").cloned();
+        let forms = self.forms(object, MAX_REFERENCES);
+        let forms = forms.filter(|forms| forms.len() <= self.left);
+        self.left -= forms.as_ref().map_or(0, Vec::len);
+        let mut forms = match forms {
+            Some(forms) if !forms.is_empty() => forms,
+            _ => vec![Object::new()],
+        };
+        for form in &mut forms {
+            *form = self.inside(form);
+            form.insert("type".to_owned(), json!("object"));
+        }
+        let mut united = match forms.as_mut_slice() {
+            [only] => std::mem::take(only),
+            _ => Object::from_iter([("oneOf".to_owned(), json!(forms))]),
+        };
+        // What a variant says about itself takes precedence.
+        united.extend(description.map(|text| ("description".to_owned(), text)));
+        united.into()
+    }
+
+    /// Returns the possible members of an object, or `None` if there are too many.
+    fn forms(&self, schema: &Object, depth: usize) -> Option<Vec<Object>> {
+        let depth = depth.checked_sub(1)?;
+        let mut own = schema.clone();
+        let reference = own.remove("$ref");
+        let alternatives = ALTERNATIVES.map(|key| own.remove(key));
+        let parts = own.remove("allOf");
+        let is_divided = alternatives.iter().any(Option::is_some) || parts.is_some();
+        if is_divided {
+            own.remove("description");
+        }
+        let mut forms = own_forms(own);
+        if let Some(Value::String(path)) = reference {
+            let target = self.definitions.get(path.rsplit('/').next()?)?;
+            forms = product(forms, self.alternatives([target], depth)?)?;
+        }
+        for alternatives in alternatives.iter().flatten().filter_map(Value::as_array) {
+            forms = product(forms, self.alternatives(alternatives, depth)?)?;
+        }
+        for part in parts.iter().filter_map(Value::as_array).flatten() {
+            forms = product(forms, self.alternatives([part], depth)?)?;
+        }
+        Some(forms)
+    }
+
+    fn alternatives<'a>(
+        &self,
+        schemas: impl IntoIterator<Item = &'a Value>,
+        depth: usize,
+    ) -> Option<Vec<Object>> {
+        let mut forms = Vec::new();
+        for schema in schemas {
+            match schema {
+                Value::Object(schema) => forms.extend(self.forms(schema, depth)?),
+                Value::Bool(false) => {}
+                _ => forms
+                    .push(Object::from_iter([("additionalProperties".to_owned(), true.into())])),
+            }
+        }
+        Some(forms)
+    }
+}
+
+/// Returns the members that a schema states itself. serde writes a unit variant beside a tag as a member without a
+/// value. Other values than objects cannot be there.
+fn own_forms(mut schema: Object) -> Vec<Object> {
+    let kind = schema.remove("type");
+    if let Some(further) = schema.remove("unevaluatedProperties") {
+        schema.entry("additionalProperties").or_insert(further);
+    }
+    match kind.as_ref().and_then(Value::as_str) {
+        Some("object") => vec![schema],
+        Some("null") => vec![Object::new()],
+        Some("string") => {
+            let one = schema.get("const").into_iter();
+            let names =
+                one.chain(schema.get("enum").and_then(Value::as_array).into_iter().flatten());
+            names.filter_map(Value::as_str).map(unit_variant).collect()
+        }
+        Some(_) => Vec::new(),
+        None => vec![schema],
+    }
+}
+
+fn unit_variant(name: &str) -> Object {
+    let properties = Object::from_iter([(name.to_owned(), json!({ "type": "null" }))]);
+    Object::from_iter([
+        ("properties".to_owned(), properties.into()),
+        ("required".to_owned(), json!([name])),
+    ])
+}
+
+/// Returns each combination of a form of both lists.
+fn product(some: Vec<Object>, others: Vec<Object>) -> Option<Vec<Object>> {
+    let count = some.len().checked_mul(others.len())?;
+    let both = || some.iter().flat_map(|one| others.iter().map(|other| merged(one, other)));
+    (count <= MAX_FORMS).then(|| both().collect())
+}
+
+/// Returns the members of both forms, those of the first one first.
+fn merged(one: &Object, other: &Object) -> Object {
+    let mut form = one.clone();
+    for (key, value) in other {
+        match (form.get_mut(key), value) {
+            (Some(Value::Object(known)), Value::Object(more))
+                if matches!(key.as_str(), "properties" | "patternProperties") =>
+            {
+                for (name, property) in more {
+                    known.entry(name.clone()).or_insert_with(|| property.clone());
+                }
+            }
+            (Some(Value::Array(known)), Value::Array(more)) if key == "required" => {
+                known.extend_from_slice(more);
+            }
+            (Some(known @ Value::Bool(false)), further) if key == "additionalProperties" => {
+                *known = further.clone();
+            }
+            (Some(_), _) => {}
+            (None, value) => {
+                form.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    form
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn definitions() -> Object {
+        let definitions = json!({
+            "Circle": {
+                "type": "object", "description": "A circle.",
+                "properties": { "radius": { "type": "number" } }, "required": ["radius"],
+            },
+            "Any": { "oneOf": [
+                { "$ref": "#/$defs/Circle" },
+                { "type": "object", "properties": { "side": true } },
+                { "type": "string", "enum": ["point"] },
+                { "type": "integer" },
+            ] },
+            "Loop": { "oneOf": [{ "$ref": "#/$defs/Loop", "properties": { "again": true } }] },
+        });
+        definitions.as_object().cloned().unwrap_or_default()
+    }
+
+    fn tagged(name: &str) -> Value {
+        json!({ "$ref": format!("#/$defs/{name}"), "type": "object", "properties": { "type": { "const": "x" } }, "required": ["type"] })
+    }
+
+    fn names(form: &Value) -> BTreeSet<&str> {
+        form["properties"].as_object().unwrap().keys().map(String::as_str).collect()
+    }
+
+    #[test]
+    fn a_tag_is_a_member_beside_those_of_the_type() {
+        let circle = resolved(&tagged("Circle"), &definitions()).into_owned();
+        assert_eq!(
+            circle,
+            json!({
+                "type": "object", "description": "A circle.",
+                "properties": { "type": { "const": "x" }, "radius": { "type": "number" } },
+                "required": ["type", "radius"],
+            })
+        );
+        let list = json!({ "type": "array", "items": tagged("Any") });
+        let list = resolved(&list, &definitions());
+        let forms = list["items"]["oneOf"].as_array().unwrap();
+        assert_eq!(forms.len(), 3, "{list}");
+        for (form, member) in forms.iter().zip(["radius", "side", "point"]) {
+            assert_eq!(names(form), BTreeSet::from(["type", member]), "{list}");
+        }
+    }
+
+    #[test]
+    fn flattened_enums_are_combined() {
+        let either = |names: [&str; 2]| json!({ "oneOf": names.map(|name| json!({ "type": "object", "properties": { name: true } })) });
+        let schema = json!({
+            "type": "object", "description": "It.", "properties": { "own": true },
+            "allOf": [either(["a", "b"]), { "anyOf": [either(["c", "d"]), {}] }],
+        });
+        let forms = resolved(&schema, &definitions()).into_owned();
+        let forms: Vec<_> = forms["oneOf"].as_array().unwrap().iter().map(names).collect();
+        let expected: [&[&str]; 6] =
+            [&["a", "c"], &["a", "d"], &["a"], &["b", "c"], &["b", "d"], &["b"]];
+        let with_own = |names: &[&'static str]| names.iter().copied().chain(["own"]).collect();
+        assert_eq!(forms, expected.map(with_own));
+    }
+
+    #[test]
+    fn other_schemas_stay_as_they_are() {
+        for schema in [
+            json!(true),
+            json!({ "$ref": "#/$defs/Circle", "description": "It." }),
+            json!({ "allOf": [{ "$ref": "#/$defs/Circle" }], "description": "It." }),
+            json!({ "anyOf": [] }),
+        ] {
+            assert!(matches!(resolved(&schema, &definitions()), Cow::Borrowed(_)));
+        }
+    }
+
+    #[test]
+    fn a_type_with_too_many_forms_is_left_open() {
+        let open = json!({ "type": "object" });
+        assert_eq!(*resolved(&tagged("Loop"), &definitions()), open);
+        assert_eq!(*resolved(&tagged("Missing"), &definitions()), open);
+        let many =
+            json!({ "oneOf": (0..20).map(|_| json!({ "type": "object" })).collect::<Vec<_>>() });
+        let schema = json!({ "type": "object", "allOf": [many, many] });
+        assert_eq!(*resolved(&schema, &definitions()), open);
+    }
+}

@@ -1,0 +1,1 @@
+//! Calls operations with the values of many types. The tests are in `main.rs` and beside it.
