@@ -226,6 +226,9 @@ fn returns(operation: &OperationModel<'_>, errors: &mut Accumulator) {
             "introspection cannot name an `impl` type: write the result's concrete type",
         ));
     }
+    if let Some(ty) = operation.returns() {
+        parameter::numbers_are_exact(ty::inside(ty, "Result").unwrap_or(ty), errors);
+    }
 }
 
 /// Requires that a `Result` is the outermost type. Inside another type, its `Err` would be returned as a success.

@@ -11,8 +11,8 @@ use syn::Type;
 use syn::spanned::Spanned as _;
 
 use super::constraints::{Constraints, DefaultValue};
-use super::literal;
 use super::model::Parameter;
+use super::{json_type, literal};
 use crate::support::fault;
 use crate::support::json::{Number, Value};
 use crate::support::names;
@@ -28,8 +28,9 @@ pub(crate) fn check(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     default_is_possible(parameter, errors);
 }
 
-/// Checks the rules of constraints, which also apply to the fields of a resource.
+/// Checks the rules of types and constraints, which also apply to the fields of a resource.
 pub(crate) fn constraints(parameter: &Parameter<'_>, errors: &mut Accumulator) {
+    json_type::check(parameter, errors);
     constraints_fit_the_type(parameter, errors);
     ranges_are_not_empty(parameter, errors);
     bounds_fit_the_type(parameter, errors);
