@@ -12,6 +12,7 @@ mod client;
 mod inner;
 mod mutation;
 mod places;
+mod problems;
 mod records;
 mod samples;
 mod shapes;

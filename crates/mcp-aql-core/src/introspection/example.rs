@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::constraint::Bound;
 use crate::operation::Parameter;
-use crate::shape::{Checks, Faults, Kind, ObjectShape, Path, Shape, Shapes};
+use crate::shape::{Checks, Faults, Kind, ObjectShape, Path, Rest, Shape, Shapes};
 
 /// Generates the parameters of an example call as JSON text in the table's order: the required
 /// ones, and one field of `input`.
@@ -62,6 +62,18 @@ fn accepted_sample(parameter: &Parameter, shapes: &Shapes) -> Value {
         .unwrap_or(first)
 }
 
+/// The key of the maps in a value that shows whether maps have texts as keys.
+const KEY: &str = "the key of a map";
+
+/// Returns what serde expects in place of the keys of a map in a parameter, if the keys cannot be texts.
+pub(crate) fn other_than_text_keys(parameter: &Parameter, shapes: &Shapes) -> Option<String> {
+    let value = sample(&parameter.name, &parameter.shape, (shapes, SampleStrategy::MapKeys), 0);
+    let rejection = (parameter.spec.rejection)(&value)?;
+    let expected = rejection.strip_prefix(&format!("invalid type: string \"{KEY}\", expected "))?;
+    // serde_json reads `true` and `false`.
+    (expected != "a boolean").then(|| expected.to_owned())
+}
+
 /// A strategy for choosing values. A schema says little about types that accept only certain texts
 /// or numbers.
 #[derive(Clone, Copy)]
@@ -74,6 +86,8 @@ enum SampleStrategy {
     AnyText(&'static str),
     /// This number wherever the schema allows a number.
     Number(i64),
+    /// All fields of objects, and an entry with the key [`KEY`] in each map.
+    MapKeys,
 }
 
 /// Texts that types of the standard library and of common crates can parse.
@@ -158,23 +172,28 @@ fn sample(
 }
 
 fn sample_object(object: &ObjectShape, made: (&Shapes, SampleStrategy), depth: usize) -> Value {
+    let fills_maps = matches!(made.1, SampleStrategy::MapKeys);
     let wanted: Vec<&String> = if object.merge.is_some() {
         object.order.iter().take(1).collect()
     } else {
-        object
-            .order
-            .iter()
-            .filter(|name| object.fields.get(*name).is_some_and(|field| field.required))
-            .collect()
+        let is_required =
+            |name: &&String| object.fields.get(*name).is_some_and(|field| field.required);
+        object.order.iter().filter(|name| fills_maps || is_required(name)).collect()
     };
-    wanted
+    let mut members: Map<_, _> = wanted
         .into_iter()
         .filter_map(|name| {
             let field = object.fields.get(name)?;
             Some((name.clone(), sample(name, &field.shape, made, depth + 1)))
         })
-        .collect::<Map<_, _>>()
-        .into()
+        .collect();
+    if let Rest::Each(each) = &object.rest
+        && fills_maps
+        && object.keys.is_empty()
+    {
+        members.insert(KEY.to_owned(), sample(KEY, each, made, depth + 1));
+    }
+    members.into()
 }
 
 fn whole_number(checks: &Checks) -> Option<Value> {

@@ -16,10 +16,11 @@ mod search;
 mod table;
 mod type_details;
 mod types;
+mod uncarried;
 
 pub(crate) use answer::{Introspection, ListedOperation, ListedType, Source};
 pub(crate) use brief::signature;
-pub(crate) use example::{repeats_the_table, sample_params};
+pub(crate) use example::{other_than_text_keys, repeats_the_table, sample_params};
 pub(crate) use further_query::publish;
 pub(crate) use operations::{
     description_with_parameters, details, list_entry, list_entry_in_brief, summary,

@@ -11,6 +11,7 @@ use super::json_schema::adopt;
 use super::object_forms::resolved;
 use super::protocol_types::protocol_types;
 use super::type_details::{object_type, type_details};
+use super::uncarried::{Direction, UncarriedTypes};
 use crate::operation::{DataKey, Envelope};
 use crate::paging::DATA_MARK;
 use crate::shape::{Compiler, Kind, Members, Shape, Shapes, describe, type_name};
@@ -27,6 +28,7 @@ pub struct TypeRegistry {
     known: Shapes,
     /// Names of the compiled shapes that came from `inputs`.
     known_inputs: HashSet<Arc<str>>,
+    uncarried: UncarriedTypes,
 }
 
 impl Default for TypeRegistry {
@@ -38,6 +40,7 @@ impl Default for TypeRegistry {
             made: BTreeMap::new(),
             known: Shapes::new(),
             known_inputs: HashSet::new(),
+            uncarried: UncarriedTypes::default(),
         }
     }
 }
@@ -45,25 +48,36 @@ impl Default for TypeRegistry {
 impl TypeRegistry {
     /// Returns the schema of a parameter's type, and registers the types inside it.
     pub fn input(&mut self, schema: SchemaFn) -> Value {
+        self.examined_input(schema).0
+    }
+
+    /// Also returns what is wrong with the type, unless it has a name. What is wrong with named types is among the
+    /// problems of [`finish`](Self::finish).
+    fn examined_input(&mut self, schema: SchemaFn) -> (Value, Option<&'static str>) {
         let schema = schema(&mut self.inputs).to_value();
-        resolved(&schema, self.inputs.definitions()).into_owned()
+        let definitions = self.inputs.definitions();
+        let problem = self.uncarried.examine(&schema, definitions, Direction::Sent);
+        (resolved(&schema, definitions).into_owned(), problem)
     }
 
     /// Returns the schema of a parameter, and registers the types inside it.
-    pub(crate) fn parameter(&mut self, parameter: &ParameterSpec) -> Value {
+    /// Also returns what is wrong with its type.
+    pub(crate) fn parameter(&mut self, parameter: &ParameterSpec) -> (Value, Option<&'static str>) {
         match parameter.json_schema {
             Some(schema) => {
                 let schema = adopt(schema, self.inputs.definitions_mut());
-                resolved(&schema, self.inputs.definitions()).into_owned()
+                (resolved(&schema, self.inputs.definitions()).into_owned(), None)
             }
-            None => self.input(parameter.schema),
+            None => self.examined_input(parameter.schema),
         }
     }
 
     /// Returns the schema of a result's type, and registers the types inside it.
     pub fn output(&mut self, schema: SchemaFn) -> Value {
         let schema = schema(&mut self.outputs).to_value();
-        resolved(&schema, self.outputs.definitions()).into_owned()
+        let definitions = self.outputs.definitions();
+        self.uncarried.examine(&schema, definitions, Direction::Received);
+        resolved(&schema, definitions).into_owned()
     }
 
     /// Compiles the shapes of the types that this shape references, directly or indirectly. Each
@@ -273,10 +287,11 @@ impl TypeRegistry {
         }
     }
 
-    /// Returns the full entries of all types by name, and the names that two different types claim.
+    /// Returns the full entries of all types by name, and the problems: names that two different types claim, and types
+    /// whose values JSON does not carry.
     pub(crate) fn finish(mut self, shapes: &Shapes) -> (BTreeMap<String, Members>, Vec<String>) {
         let mut all = BTreeMap::new();
-        let mut clashes = Vec::new();
+        let mut clashes = std::mem::take(&mut self.uncarried.problems);
         let mut add = |name: String, details: Members, clashes: &mut Vec<String>| {
             if all.get(&name).is_some_and(|known| *known != details) {
                 clashes.push(format!(

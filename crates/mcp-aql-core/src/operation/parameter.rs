@@ -35,10 +35,10 @@ impl Parameter {
     /// do. A type such as `IpAddr` may accept less than its schema.
     pub(crate) fn accepts(&self, value: &Value) -> bool {
         let (Some(input), Value::Object(changes)) = (&self.input, value) else {
-            return (self.spec.accepts)(value);
+            return (self.spec.rejection)(value).is_none();
         };
         let accepts = |(name, change): (&String, &Value)| {
-            input.field(name).is_none_or(|field| (field.parameter.accepts)(change))
+            input.field(name).is_none_or(|field| (field.parameter.rejection)(change).is_none())
         };
         changes.iter().all(accepts)
     }

@@ -45,12 +45,12 @@ pub struct ParameterSpec {
     pub(crate) resource: Option<fn() -> InputSpec>,
     /// A schema that is known only at run time, instead of the type's.
     pub(crate) json_schema: Option<&'static Value>,
-    /// Whether the type itself accepts a value, which may be stricter than its schema.
-    pub(crate) accepts: fn(&Value) -> bool,
+    /// The error of the type itself about a value. A type may be stricter than its schema.
+    pub(crate) rejection: fn(&Value) -> Option<String>,
 }
 
-fn accepts<T: ParameterType>(value: &Value) -> bool {
-    T::deserialize(value.clone()).is_ok()
+fn rejection<T: ParameterType>(value: &Value) -> Option<String> {
+    T::deserialize(value.clone()).err().map(|error| error.to_string())
 }
 
 impl ParameterSpec {
@@ -68,7 +68,7 @@ impl ParameterSpec {
             schema: SchemaGenerator::subschema_for::<T>,
             resource: None,
             json_schema: None,
-            accepts: accepts::<T>,
+            rejection: rejection::<T>,
         }
     }
 
@@ -323,7 +323,7 @@ impl DefaultSpec {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the type of a parameter",
     label = "not something to be read from JSON and described",
-    note = "for a type of your own write `#[derive(serde::Deserialize, JsonSchema)]` above it, or `State<{Self}>` here if it is shared state",
+    note = "for a type of your own write `#[derive(serde::Deserialize, JsonSchema)]` above it, or `State<{Self}>` here if it is shared state; a list, map or `Option` has the traits that its content has",
     note = "for a type of another crate enable its feature `serde` and the feature of `schemars` that describes it, such as `chrono04`, `jiff02`, `url2` or `uuid1`; where there is none, wrap it in a type of your own: `#[derive(serde::Deserialize, JsonSchema)] struct Name(#[schemars(with = \"String\")] {Self})`"
 )]
 pub trait ParameterType: DeserializeOwned + JsonSchema {}

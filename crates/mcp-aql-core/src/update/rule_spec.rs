@@ -11,14 +11,14 @@ impl InputFieldSpec {
     pub const fn of<V, R: Rule<V>>(name: &'static str, description: &'static str) -> Self {
         let mut parameter = ParameterSpec::optional::<()>(name, description);
         parameter.schema = R::SCHEMA;
-        parameter.accepts = accepts::<V, R>;
+        parameter.rejection = rejection::<V, R>;
         Self { parameter, removable: R::REMOVABLE, merge: R::MERGE, allow_replace: false }
     }
 }
 
-/// Whether the field's type accepts a change.
-fn accepts<V, R: Rule<V>>(change: &Value) -> bool {
-    R::decode(change, &InputPath::ROOT).is_ok()
+/// The error of the field's type about a change.
+fn rejection<V, R: Rule<V>>(change: &Value) -> Option<String> {
+    R::decode(change, &InputPath::ROOT).err().map(|error| error.message().to_owned())
 }
 
 impl MapValueSpec {

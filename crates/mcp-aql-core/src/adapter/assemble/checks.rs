@@ -6,6 +6,7 @@ use mcp_aql_protocol::{RESERVED_OPERATIONS, SemanticCategory, is_public_name, ne
 
 use crate::adapter::settings::drain_timeout_problem;
 use crate::adapter::{Parts, Settings};
+use crate::introspection::other_than_text_keys;
 use crate::operation::{DataKey, OperationSpec, Parameter, RegisteredOperation};
 use crate::router::{EndpointProfile, Entry};
 use crate::shape::{Faults, Path, Shapes};
@@ -200,6 +201,23 @@ pub(super) fn policy_targets(
         .iter()
         .filter(|entry| !RESERVED_OPERATIONS.contains(&entry.operation.spec.name))
         .map(|entry| (&entry.operation.spec, entry.operation.parameters.as_slice()))
+}
+
+/// Checks that the keys of maps are texts, as the names of members in JSON are.
+pub(super) fn check_map_keys(
+    operation: &RegisteredOperation,
+    shapes: &Shapes,
+    problems: &mut Vec<String>,
+) {
+    for parameter in &operation.parameters {
+        if let Some(expected) = other_than_text_keys(parameter, shapes) {
+            problems.push(format!(
+                "operation `{}`: parameter `{}` has a map whose keys are not text ({expected}), and JSON has no \
+                 other keys: write a list of entries, or another type of keys",
+                operation.name, parameter.name
+            ));
+        }
+    }
 }
 
 /// Checks the defaults of an operation's parameters.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use mcp_aql_protocol::SemanticCategory;
 
 use super::checks::{
-    check_data_key, check_defaults, check_name, check_people, check_replacements, check_state,
-    policy_targets,
+    check_data_key, check_defaults, check_map_keys, check_name, check_people, check_replacements,
+    check_state, policy_targets,
 };
 use super::examples::examples;
 use super::introspection::returns_of_introspect;
@@ -159,6 +159,7 @@ impl Operations {
         let mut descriptions = Vec::new();
         for (entry, returns) in entries.iter().zip(returns) {
             check_defaults(&entry.operation, &shapes, problems);
+            check_map_keys(&entry.operation, &shapes, problems);
             gatekeeper::check_confirmation_message(&entry.operation, &shapes, problems);
             let (examples, sample) = examples(&entry.operation, &shapes, problems);
             descriptions.push(Description { returns, examples, sample });

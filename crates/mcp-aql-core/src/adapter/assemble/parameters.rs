@@ -65,7 +65,10 @@ fn parameter(
     compiler: &mut Compiler,
     problems: &mut Vec<String>,
 ) -> Parameter {
-    let schema = types.parameter(spec);
+    let (schema, problem) = types.parameter(spec);
+    problems.extend(problem.map(|problem| {
+        format!("operation `{operation}`: parameter `{}` contains {problem}", spec.name)
+    }));
     let mut shape = compiler.schema(&schema);
     compiler.constrain(&mut shape, spec.constraints);
     shape.sensitive = spec.sensitive;

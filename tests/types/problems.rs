@@ -1,0 +1,101 @@
+//! Types with which no adapter starts.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use mcp_aql::Adapter;
+use mcp_aql::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A place.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+struct Place {
+    /// The row.
+    row: u8,
+}
+
+/// A plan with types that JSON does not carry.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Plan {
+    /// The names by place.
+    #[serde(default)]
+    names: HashMap<Place, String>,
+}
+
+/// An account.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Account {
+    /// The balances.
+    balances: Vec<Option<u128>>,
+    /// The time limit.
+    limit: Duration,
+}
+
+/// Read a plan.
+#[operation(category = "READ")]
+fn get_plan(
+    /// The plan.
+    plan: Option<Plan>,
+) {
+    let _ = plan;
+}
+
+/// Read pairs.
+#[operation(category = "READ")]
+fn get_pairs(
+    /// The pairs.
+    pairs: BTreeMap<(u8, u8), bool>,
+) {
+    let _ = pairs;
+}
+
+/// Read an account.
+#[operation(category = "READ")]
+fn get_account(
+    /// The account.
+    account: Account,
+    /// The time limit.
+    limit: Option<Duration>,
+) -> Account {
+    let _ = limit;
+    account
+}
+
+#[track_caller]
+fn assert_problems(builder: mcp_aql::AdapterBuilder, expected: &[&str]) {
+    let error = builder.without_config().build().unwrap_err().to_string();
+    let problems = error.lines().filter(|line| line.starts_with("  - ")).count();
+    assert_eq!(problems, expected.len(), "{error}");
+    for part in expected {
+        assert!(error.contains(part), "{part} is not in {error}");
+    }
+}
+
+fn builder() -> mcp_aql::AdapterBuilder {
+    Adapter::builder("problems")
+}
+
+#[test]
+fn keys_of_maps_are_text() {
+    assert_problems(
+        builder().operation(get_plan {}).operation(get_pairs {}),
+        &[
+            "operation `get_plan`: parameter `plan` has a map whose keys are not text (struct Place)",
+            "operation `get_pairs`: parameter `pairs` has a map whose keys are not text (a tuple of size 2)",
+        ],
+    );
+}
+
+#[test]
+fn types_that_json_does_not_carry_are_named() {
+    // REQ-ENC-05
+    assert_problems(
+        builder().operation(get_account {}),
+        &[
+            "operation `get_account`: parameter `limit` contains a `std::time::Duration`",
+            "type `Account`: field `balances` contains a `u128`",
+            "type `Account`: field `limit` contains a `std::time::Duration`",
+        ],
+    );
+}
