@@ -1,6 +1,7 @@
-//! Types with which no adapter starts.
+//! Types and states with which no adapter starts.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_aql::Adapter;
@@ -62,6 +63,28 @@ fn get_account(
     account
 }
 
+trait Clock: Send + Sync {}
+
+struct Watch;
+
+impl Clock for Watch {}
+
+/// Tell the time.
+#[operation(category = "READ")]
+fn get_time(State(clock): State<Arc<dyn Clock>>) {
+    let _ = clock;
+}
+
+/// Operations with a name that there is.
+struct Others;
+
+#[operations]
+impl Others {
+    /// Read a plan.
+    #[operation(category = "READ")]
+    fn get_plan(&self) {}
+}
+
 #[track_caller]
 fn assert_problems(builder: mcp_aql::AdapterBuilder, expected: &[&str]) {
     let error = builder.without_config().build().unwrap_err().to_string();
@@ -98,4 +121,27 @@ fn types_that_json_does_not_carry_are_named() {
             "type `Account`: field `limit` contains a `std::time::Duration`",
         ],
     );
+}
+
+#[test]
+fn a_state_of_a_trait_needs_its_type() {
+    let expected = "and the registered state is `alloc::sync::Arc<it::problems::Watch>`, which is another type: \
+         register it with `.state::<alloc::sync::Arc<dyn it::problems::Clock>>(…)`";
+    assert_problems(builder().operation(get_time {}).state(Arc::new(Watch)), &[expected]);
+    let state: Arc<dyn Clock> = Arc::new(Watch);
+    builder().operation(get_time {}).state(state).without_config().build().unwrap();
+}
+
+#[test]
+fn both_operations_of_one_name_are_named() {
+    // REQ-CLS-06
+    let (function, block) = ("`it::problems::get_plan`", "`it::problems::Others`");
+    let expected = format!(
+        "two operations are called `get_plan`, one of {block} and one of {function}: rename one"
+    );
+    let others = builder().operations(Others);
+    let keys = "parameter `plan` has a map";
+    assert_problems(others.operation(get_plan {}), &[&expected, keys]);
+    let twice = format!("two operations of {block} are called `get_plan`: rename one");
+    assert_problems(builder().operations(Others).operations(Others), &[&twice]);
 }

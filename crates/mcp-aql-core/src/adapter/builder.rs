@@ -1,5 +1,6 @@
 //! The builder of adapters.
 
+use std::any::type_name;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -89,7 +90,8 @@ impl AdapterBuilder {
     pub fn operations<T: Operations>(mut self, receiver: T) -> Self {
         let receiver = Arc::new(receiver);
         for method in T::OPERATIONS.iter().chain(T::FURTHER.iter().copied().flatten()) {
-            self.operations.push((method.spec, Handler::of(Arc::clone(&receiver), method)));
+            let spec = method.spec.origin(type_name::<T>());
+            self.operations.push((spec, Handler::of(Arc::clone(&receiver), method)));
         }
         self
     }
@@ -97,7 +99,8 @@ impl AdapterBuilder {
     /// Adds an operation that is a free function: `.operation(get_server_time {})`.
     pub fn operation<O: Operation>(mut self, _operation: O) -> Self {
         let method = O::OPERATION;
-        self.operations.push((method.spec, Handler::of(Arc::new(()), &method)));
+        let spec = method.spec.origin(type_name::<O>());
+        self.operations.push((spec, Handler::of(Arc::new(()), &method)));
         self
     }
 
@@ -115,8 +118,9 @@ impl AdapterBuilder {
         receiver: Arc<S>,
         entries: &[OperationEntry<S>],
     ) -> Self {
-        let handler =
-            |entry: &OperationEntry<S>| (entry.spec, Handler::of(Arc::clone(&receiver), entry));
+        let handler = |entry: &OperationEntry<S>| {
+            (entry.spec.origin(type_name::<S>()), Handler::of(Arc::clone(&receiver), entry))
+        };
         self.ready_operations.extend(entries.iter().map(handler));
         self
     }
@@ -147,7 +151,7 @@ impl AdapterBuilder {
     /// Adds shared state, which operations take as `State<T>`. There can be one state of each type.
     pub fn state<T: SharedState>(mut self, state: T) -> Self {
         if !self.states.insert(state) {
-            let name = std::any::type_name::<T>();
+            let name = type_name::<T>();
             self.problems
                 .push(format!("two states of type `{name}`: wrap one in a type of its own"));
         }

@@ -296,6 +296,7 @@ impl DynamicOperation {
             .returns(returns)
             .data_key(DataKey::Bare)
             .danger(danger);
+        spec.origin = "DynamicOperation";
         spec.endpoint = self.endpoint.as_deref().map(text);
         spec.rationale = self.rationale.as_deref().map(text);
         spec

@@ -72,6 +72,8 @@ pub struct OperationSpec {
     pub claims: &'static [&'static str],
     /// Whether a generated example is shown although the parameters say the same.
     pub(crate) shows_sample: bool,
+    /// The type that the operation belongs to, which is named after the function of a free one.
+    pub(crate) origin: &'static str,
 }
 
 impl OperationSpec {
@@ -99,6 +101,7 @@ impl OperationSpec {
             scope: None,
             claims: &[],
             shows_sample: false,
+            origin: "mcp_aql",
         }
     }
 
@@ -199,6 +202,12 @@ impl OperationSpec {
     #[must_use]
     pub const fn show_sample(mut self) -> Self {
         self.shows_sample = true;
+        self
+    }
+
+    /// Sets the type that the operation belongs to.
+    pub(crate) const fn origin(mut self, origin: &'static str) -> Self {
+        self.origin = origin;
         self
     }
 

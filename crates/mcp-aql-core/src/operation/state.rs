@@ -45,6 +45,21 @@ impl StateMap {
         let differs_by_arc =
             |known: &str| inside_arc(known) == Some(needed) || inside_arc(needed) == Some(known);
         let near = self.0.values().map(|state| state.type_name).find(|known| differs_by_arc(known));
+        if needed.starts_with("alloc::sync::Arc<dyn ") {
+            let registered = self.0.values().map(|state| state.type_name);
+            let mut shared: Vec<_> = registered
+                .filter(|name| inside_arc(name).is_some())
+                .map(|name| format!("`{name}`"))
+                .collect();
+            shared.sort_unstable();
+            if !shared.is_empty() {
+                return Some(format!(
+                    "takes `State<{needed}>`, and the registered state is {}, which is another type: \
+                     register it with `.state::<{needed}>(…)`",
+                    shared.join(" or ")
+                ));
+            }
+        }
         Some(match near {
             Some(near) => format!(
                 "takes `State<{needed}>`, and the registered state is `{near}`: write `State<{near}>` in \
@@ -86,6 +101,10 @@ mod tests {
         let found = problem(&states, StateSpec::of::<Database>());
         assert!(found.contains(&format!("write `State<alloc::sync::Arc<{database}>>`")), "{found}");
         assert_eq!(states.problem_of(&StateSpec::of::<Arc<Database>>()), None);
+
+        let found = problem(&states, StateSpec::of::<Arc<dyn std::fmt::Debug + Send + Sync>>());
+        assert!(found.contains(&format!("is `alloc::sync::Arc<{database}>`, which")), "{found}");
+        assert!(found.contains("`.state::<alloc::sync::Arc<dyn "), "{found}");
 
         let found = problem(&states, StateSpec::of::<Arc<u8>>());
         assert!(found.contains("write `State<u8>`"), "{found}");

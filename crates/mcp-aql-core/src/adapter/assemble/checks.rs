@@ -1,6 +1,6 @@
 //! Checks of the parts, the settings and the operations of an adapter.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use mcp_aql_protocol::{RESERVED_OPERATIONS, SemanticCategory, is_public_name, nearest_name};
 
@@ -75,7 +75,7 @@ pub(super) fn chosen_profile(
 pub(super) fn check_name(
     spec: &OperationSpec,
     built_in: bool,
-    names: &mut HashSet<&'static str>,
+    origins: &mut HashMap<&'static str, &'static str>,
     problems: &mut Vec<String>,
 ) {
     let name: &'static str = spec.name;
@@ -84,8 +84,15 @@ pub(super) fn check_name(
     }
     if !built_in && RESERVED_OPERATIONS.contains(&name) {
         problems.push(format!("operation name `{name}` is reserved by the protocol"));
-    } else if !names.insert(name) {
-        problems.push(format!("two operations are called `{name}`: rename one"));
+    } else if let Some(other) = origins.insert(name, spec.origin) {
+        problems.push(match spec.origin {
+            origin if origin == other => {
+                format!("two operations of `{origin}` are called `{name}`: rename one")
+            }
+            origin => format!(
+                "two operations are called `{name}`, one of `{other}` and one of `{origin}`: rename one"
+            ),
+        });
     }
     if let Some((verb, announced)) = SemanticCategory::of_verb(name)
         && announced != spec.category

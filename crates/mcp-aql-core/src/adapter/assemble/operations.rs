@@ -1,6 +1,6 @@
 //! The registered operations of an adapter, with the types that they refer to.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use mcp_aql_protocol::SemanticCategory;
@@ -63,7 +63,7 @@ impl Operations {
             types: TypeRegistry::default(),
             compiler: Compiler::default(),
         };
-        let mut names = HashSet::new();
+        let mut origins = HashMap::new();
         let introspect = std::iter::once((introspection::SPEC, Handler::Introspect));
         let on_executions = execution::built_in(&parts.operations);
         let own = parts.operations.iter().cloned().chain(on_executions);
@@ -71,7 +71,7 @@ impl Operations {
         for (place, added) in built_in.chain(own.map(plain_operation)).enumerate() {
             let is_built_in = place < registered.built_ins;
             let spec = added.spec;
-            check_name(&spec, is_built_in, &mut names, problems);
+            check_name(&spec, is_built_in, &mut origins, problems);
             let family =
                 family_of(&spec, &added.handler, parts, profile).unwrap_or_else(|problem| {
                     problems.push(format!("operation `{}`: {problem}", spec.name));
