@@ -1,4 +1,4 @@
-//! What observers learn about calls.
+//! The events of calls for observers.
 
 use std::time::Duration;
 

@@ -86,18 +86,7 @@ impl Describer<'_> {
             entries().map(|(_, entry)| (&entry.operation.spec, &entry.operation.handler)).collect();
         let signatures = self.described(entries());
         let names: Vec<_> = specs.iter().map(|(spec, _)| spec.name).collect();
-        let (mut own, mut of_executions) = (Vec::new(), Vec::new());
-        for (spec, handler) in &specs {
-            match handler {
-                Handler::Function(_) => own.push(*spec),
-                Handler::Execution(_) => of_executions.push(*spec),
-                Handler::Introspect => {}
-            }
-        }
-        // The author's operations are the reason to call the tool.
-        if own.is_empty() {
-            own = of_executions;
-        }
+        let own = shown_first(&specs);
         let crude = if self.adapter.profile().is_crude() {
             family.categories().first().copied()
         } else {
@@ -276,6 +265,20 @@ impl Describer<'_> {
             );
         }
     }
+}
+
+/// The operations of which examples are shown: the author's, which are the reason to call a tool, or those on executions if
+/// there is no other.
+fn shown_first<'s>(specs: &[(&'s OperationSpec, &Handler)]) -> Vec<&'s OperationSpec> {
+    let (mut own, mut of_executions) = (Vec::new(), Vec::new());
+    for (spec, handler) in specs {
+        match handler {
+            Handler::Function(_) => own.push(*spec),
+            Handler::Execution(_) => of_executions.push(*spec),
+            Handler::Introspect => {}
+        }
+    }
+    if own.is_empty() { of_executions } else { own }
 }
 
 /// Formats JSON as the protocol's descriptions do: without quotes around names.

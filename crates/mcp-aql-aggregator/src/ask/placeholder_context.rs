@@ -13,7 +13,7 @@ pub(super) struct PlaceholderContext {
     pub(super) is_within: bool,
     /// Whether the placeholder is within double quotes.
     pub(super) is_within_double: bool,
-    /// What reads a word at this place a second time, without the quotes of `shellWord`.
+    /// The program or syntax that reads a word at this place a second time, without the quotes of `shellWord`.
     pub(super) reread_by: Option<String>,
     /// Whether the string has no other part.
     pub(super) is_alone: bool,

@@ -47,7 +47,7 @@ fn set_up(format: LogFormat, traces: Option<BoxedLayer>) {
         }
         None => set_global_default(registry.with(lines).with(filter).with(quoting)),
     };
-    // It is not set if the author has set a subscriber, which is then kept.
+    // The subscriber is not set if the author has set one, which is then kept.
     if set.is_ok() && format == LogFormat::Json {
         use_json_lines();
     }

@@ -51,6 +51,7 @@ mod request;
 #[cfg_attr(not(feature = "safety"), path = "without_safety.rs")]
 mod safety;
 mod serve;
+mod stdio;
 #[cfg_attr(not(feature = "opentelemetry"), path = "without_telemetry.rs")]
 mod telemetry;
 mod version;
@@ -352,7 +353,7 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
             if std::io::stdin().is_terminal() && !has_json_lines() {
                 print_start_hint(adapter);
             }
-            hangup::reopening_audit_log(adapter, serve::serve_stdio(adapter)).await
+            hangup::reopening_audit_log(adapter, stdio::serve_stdio(adapter)).await
         }
         Some(Command::Serve(serve)) => serve.run(adapter).await,
         Some(Command::Call { operation, params, param, yes }) => {

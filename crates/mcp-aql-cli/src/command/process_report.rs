@@ -1,4 +1,4 @@
-//! What a command reports about its process on standard error: text for people, and lines of the log if that is JSON.
+//! The reports of a command on standard error about its process: text for people, and lines of the log if that is JSON.
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ pub(super) fn announce(message: &str) {
     if has_json_lines() {
         tracing::info!(target: PROCESS, "{message}");
     } else {
-        // Nobody may be left to read it.
+        // The reader of standard error may have ended.
         let _ = writeln!(std::io::stderr(), "{message}");
     }
 }

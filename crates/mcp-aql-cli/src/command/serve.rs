@@ -6,11 +6,9 @@ use std::time::Duration;
 use clap::builder::RangedI64ValueParser;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::main_error::Result;
-use mcp_aql_server::ServeStdio as _;
 
 use super::http::HttpArgs;
 use super::metrics::MetricsArgs;
-use super::process_report::log_state;
 use super::{Exit, hangup};
 
 /// The options of the command `serve`.
@@ -47,10 +45,4 @@ impl ServeArgs {
         self.metrics.check()?;
         self.http.check(adapter)
     }
-}
-
-/// Serves MCP on standard input and output.
-pub(super) async fn serve_stdio(adapter: &Adapter) -> Result<Exit> {
-    log_state("MCP on standard input and output");
-    adapter.serve_stdio().await.map(|()| Exit::Success)
 }

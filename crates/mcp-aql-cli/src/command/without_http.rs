@@ -9,7 +9,7 @@ use mcp_aql_core::config_entry::{Setting, SettingSource};
 use mcp_aql_core::main_error::{Error, Result};
 
 use super::Exit;
-use super::serve::serve_stdio;
+use super::stdio::serve_stdio;
 
 /// The HTTP options while the feature `http` is off.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 const MAX_TEXT_BYTES: usize = 1 << 10;
 /// The maximum size of all parameters, in bytes.
 const MAX_BYTES: usize = 8 << 10;
-/// What a value takes beside its text, in bytes.
+/// The size of a value beside its text, in bytes.
 const VALUE_BYTES: usize = 8;
 
 pub(super) fn text<S: Serializer>(text: &Option<&str>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -173,7 +173,7 @@ impl Target for RotatedFile {
             self.follow_rotation()?;
         }
         self.file.write_all(bytes)?;
-        // It may have been deleted after the check.
+        // The file may have been deleted after the check.
         if is_deleted(&self.file)? {
             self.reopen()?;
             self.file.write_all(bytes)?;

@@ -17,7 +17,7 @@ use mcp_aql_server::{HttpOptions, ServeHttp as _, bind};
 use self::service_manager::notify;
 use super::Exit;
 use super::process_report::{announce, log_state};
-use super::serve::serve_stdio;
+use super::stdio::serve_stdio;
 
 /// The options for serving MCP over HTTP.
 #[derive(Debug, Clone, Default, clap::Args)]
