@@ -52,8 +52,8 @@ pub(crate) enum Skip {
     Scarce(String),
     /// The operation has had enough effects. The text says why.
     Limited(String),
-    /// The run exercises only a sample of the operations. The text is the name of the operation.
-    NotSampled(String),
+    /// The run exercises only a sample of the operations. The number is that of all operations.
+    NotSampled(usize),
     /// The operation would act on data that the run did not create. The text is the name of the operation.
     NotOurs(String),
     /// The operation is stated to read, but may change data according to its name. The text is the name of the
@@ -92,12 +92,11 @@ impl Skip {
     /// The text of the reason.
     fn text(&mut self) -> Option<&mut String> {
         match self {
-            Self::NotAllowed(_) => None,
+            Self::NotAllowed(_) | Self::NotSampled(_) => None,
             Self::MayChange(text)
             | Self::NoFixture(text)
             | Self::Scarce(text)
             | Self::Limited(text)
-            | Self::NotSampled(text)
             | Self::NotOurs(text)
             | Self::NotReading(text)
             | Self::LeftOut(text)
@@ -124,9 +123,10 @@ impl Skip {
             Self::NoFixture(what) => format!("no suitable value: {what}"),
             Self::Scarce(what) => format!("too little data: {what}"),
             Self::Limited(why) => format!("limited: {why}"),
-            Self::NotSampled(operation) => {
-                format!("`{operation}` is not in the sample of operations that the run exercises")
-            }
+            Self::NotSampled(all) => format!(
+                "outside the sample of operations that the run exercises: `operations = {all}` under [limits] \
+                 in the configuration file (--config FILE) exercises all operations"
+            ),
             Self::NotOurs(operation) => format!(
                 "`{operation}` would act on data that the run did not create: name the data that it may \
                  change under [params.{operation}]"

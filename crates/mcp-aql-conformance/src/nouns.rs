@@ -1,20 +1,43 @@
 //! The nouns in names of operations and parameters: resources and identifiers.
 
-/// The singular of a noun.
+/// Nouns in the singular that look like the plural of another one.
+const SINGULARS: [&str; 7] = ["alias", "atlas", "bias", "canvas", "christmas", "gas", "pancreas"];
+/// Nouns that are the same in the plural.
+const INVARIABLE: [&str; 3] = ["news", "series", "species"];
+/// Endings of plurals in `uses` whose singular ends in `use`.
+const USES: [&str; 4] = ["ouses", "auses", "excuses", "fuses"];
+
+/// The singular of a noun, by the rules of English. Some nouns are ambiguous without the other names of the adapter: see
+/// [`is_noun_of`].
 pub(crate) fn singular(noun: &str) -> String {
+    let word = noun.rsplit('_').next().unwrap_or(noun);
+    if SINGULARS.contains(&word) || INVARIABLE.contains(&word) {
+        return noun.to_owned();
+    }
     let cut = |end: &str| noun.strip_suffix(end).filter(|stem| stem.len() > 1);
     if let Some(stem) = cut("ies") {
         return format!("{stem}y");
     }
-    for end in ["sses", "xes", "ches", "shes"] {
-        if let Some(stem) = cut(end) {
-            return format!("{stem}{}", end.strip_suffix("es").unwrap_or_default());
-        }
+    let is_of_us = word.ends_with("uses")
+        && word != "uses"
+        && !USES.iter().any(|ending| word.ends_with(ending));
+    let is_known = word.strip_suffix("es").is_some_and(|stem| SINGULARS.contains(&stem));
+    let is_long = ["sses", "xes", "ches", "shes"].iter().any(|ending| word.ends_with(ending));
+    if let Some(stem) = cut("es").filter(|_| is_of_us || is_known || is_long) {
+        return stem.to_owned();
     }
     match cut("s") {
         Some(stem) if !["s", "u", "i"].iter().any(|end| stem.ends_with(end)) => stem.to_owned(),
         _ => noun.to_owned(),
     }
+}
+
+/// Whether a noun is this name of a resource or its plural: `atlas` and `atlases` are nouns of `atlas`.
+pub(crate) fn is_noun_of(noun: &str, name: &str) -> bool {
+    let is_hissing = ["s", "x", "z", "ch", "sh", "o"].iter().any(|end| name.ends_with(end));
+    noun.strip_prefix(name)
+        .is_some_and(|end| end.is_empty() || end == "s" || (is_hissing && end == "es"))
+        || name.strip_suffix('y').is_some_and(|stem| noun.strip_prefix(stem) == Some("ies"))
 }
 
 /// The resource in the name of an operation: `bed` of `list_beds`.
@@ -43,9 +66,43 @@ mod tests {
             ("classes", "class"),
             ("status", "status"),
             ("address", "address"),
+            ("addresses", "address"),
+            ("statuses", "status"),
+            ("bonus", "bonus"),
+            ("bonuses", "bonus"),
+            ("atlas", "atlas"),
+            ("atlases", "atlas"),
+            ("map_canvas", "map_canvas"),
+            ("map_canvases", "map_canvas"),
+            ("analysis", "analysis"),
+            ("series", "series"),
             ("houses", "house"),
+            ("clauses", "clause"),
+            ("databases", "database"),
+            ("responses", "response"),
+            ("schemas", "schema"),
         ] {
             assert_eq!(singular(many), one, "{many}");
+        }
+    }
+
+    #[test]
+    fn recognizes_nouns_of_a_resource() {
+        for (noun, name) in [
+            ("atlas", "atlas"),
+            ("atlases", "atlas"),
+            ("statuses", "status"),
+            ("thingas", "thingas"),
+            ("entries", "entry"),
+            ("boxes", "box"),
+            ("houses", "house"),
+            ("photos", "photo"),
+            ("heroes", "hero"),
+        ] {
+            assert!(is_noun_of(noun, name), "{noun}");
+        }
+        for (noun, name) in [("atlas", "atla_map"), ("beds", "bed_frame"), ("bedding", "bed")] {
+            assert!(!is_noun_of(noun, name), "{noun}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Preparation of a run: calls list operations to learn identifiers, and creates items if that is allowed
 //! and there are few.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::{StreamExt as _, stream};
@@ -12,15 +12,33 @@ use crate::call::Exchange;
 use crate::cases::Cases;
 use crate::category::Category;
 use crate::items::{to_create, varied};
-use crate::nouns::is_identifier;
+use crate::nouns::{is_identifier, thing_of};
 use crate::pages;
 use crate::resources::{Proof, RESERVED, Resource, Role};
 use crate::run::{Run, arguments, do_all};
 use crate::shape::Shape;
-use crate::values;
+use crate::values::{self, SEARCH_TEXT};
 
 /// The number of items below which the run creates more, for pages and groups.
 const MIN_ITEMS: usize = 5;
+
+/// The words that occur in the texts of most items.
+fn frequent_words(items: &[&Value]) -> Vec<String> {
+    /// The maximum number of words to try.
+    const MAX_WORDS: usize = 5;
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for item in items {
+        let texts = item.as_object().into_iter().flat_map(Map::values).filter_map(Value::as_str);
+        let words: BTreeSet<&str> = texts
+            .flat_map(|text| text.split(|letter: char| !letter.is_alphabetic()))
+            .filter(|word| (3..=40).contains(&word.len()))
+            .collect();
+        words.into_iter().for_each(|word| *counts.entry(word).or_default() += 1);
+    }
+    let mut words: Vec<_> = counts.into_iter().collect();
+    words.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    words.into_iter().take(MAX_WORDS).map(|(word, _)| word.to_owned()).collect()
+}
 
 impl Run {
     /// Reads existing items and creates missing ones.
@@ -44,6 +62,63 @@ impl Run {
             self.find_out_what_is_new().await;
         }
         self.have_one_of_each().await;
+        self.find_search_texts().await;
+    }
+
+    /// Finds a word of stored items for each search that requires a text and finds nothing with the text of an
+    /// example or with a generated one.
+    async fn find_search_texts(&self) {
+        let searches = self.adapter.reads().filter(|operation| {
+            let configured = self.settings.file.params.get(&operation.name);
+            let is_given = configured.is_some_and(|params| params.contains_key(SEARCH_TEXT))
+                || self.settings.file.values.contains_key(SEARCH_TEXT);
+            let query = operation.parameter(SEARCH_TEXT);
+            query.is_some_and(|query| query.required && query.kind == "string")
+                && !is_given
+                && self.forbids(operation).is_none()
+        });
+        let searches: Vec<_> = searches.collect();
+        do_all(searches.into_iter().map(|search| async move {
+            if let Some(text) = self.found_text(search).await {
+                self.note_search_text(&search.name, text);
+            }
+        }))
+        .await;
+    }
+
+    /// A word with which a search finds items; `None` if it finds some anyway, or if there is no such word.
+    async fn found_text(&self, search: &Operation) -> Option<Value> {
+        let unheard = Cases::default();
+        let params = self.valid(search).ok()?;
+        let find = async |params: Map<String, Value>| {
+            let found = self.call(search, params, &Cases::default()).await;
+            let found = found.and_then(|found| Some(pages::items(found.data()?)?.len()));
+            found.unwrap_or_default()
+        };
+        if find(params.clone()).await > 0 {
+            return None;
+        }
+        let thing = thing_of(&search.name)?;
+        let is_list = |operation: &&Operation| {
+            operation.name.starts_with("list_")
+                && thing_of(&operation.name).as_ref() == Some(&thing)
+        };
+        let list = self.adapter.reads().find(is_list)?;
+        let mut all = self.valid(list).ok()?;
+        for (name, value) in [("fields", json!("full")), ("first", json!(100))] {
+            if list.parameter(name).is_some() {
+                all.insert(name.to_owned(), value);
+            }
+        }
+        let listed = self.call(list, all, &unheard).await?;
+        for word in frequent_words(&pages::items(listed.data()?)?) {
+            let mut params = params.clone();
+            params.insert(SEARCH_TEXT.to_owned(), word.clone().into());
+            if find(params).await > 0 {
+                return Some(word.into());
+            }
+        }
+        None
     }
 
     /// Whether the run may do more to items than create them.

@@ -9,6 +9,10 @@ use crate::nouns::{is_identifier, thing_of};
 use crate::run::Run;
 use crate::shape::{InvalidValue, Shape, hits_nothing};
 use crate::verbs::widens_effect;
+use crate::wording::listed;
+
+/// The parameter with the text of a search.
+pub(crate) const SEARCH_TEXT: &str = "query";
 
 /// A number that identifies no item.
 const UNUSED_NUMBER: i64 = 987_654_321;
@@ -46,19 +50,39 @@ pub(crate) fn valid(
     if let Some(given) = run.settings.file.params.get(&operation.name) {
         params.extend(given.clone());
     }
+    let value = |parameter: &Parameter| of(run, operation, parameter, turn);
+    with_required(params, operation, "a value for", value)
+}
+
+/// Adds a value of each required parameter that has none.
+///
+/// # Errors
+/// [`Skip::NoFixture`] with the names of all parameters for which there is no value.
+pub(crate) fn with_required(
+    mut params: Map<String, Value>,
+    operation: &Operation,
+    what: &str,
+    value: impl Fn(&Parameter) -> Option<Value>,
+) -> Result<Map<String, Value>, Skip> {
+    let mut missing = Vec::new();
     for parameter in operation.required() {
         if params.contains_key(&parameter.name) {
             continue;
         }
-        let value = of(run, operation, parameter, turn).ok_or_else(|| {
-            Skip::NoFixture(format!(
-                "a value for `{}`: add one under [params.{}]",
-                parameter.name, operation.name
-            ))
-        })?;
-        params.insert(parameter.name.clone(), value);
+        match value(parameter) {
+            Some(value) => drop(params.insert(parameter.name.clone(), value)),
+            None => missing.push(&parameter.name),
+        }
     }
-    Ok(params)
+    if missing.is_empty() {
+        return Ok(params);
+    }
+    Err(Skip::NoFixture(format!(
+        "{what} {}: add {} under [params.{}]",
+        listed(&missing),
+        if missing.len() == 1 { "one" } else { "them" },
+        operation.name
+    )))
 }
 
 /// The required parameters with identifiers of missing items, for calls that must fail before any item is
@@ -73,11 +97,8 @@ pub(crate) fn with_missing_ids(
     if run.is_named_whole(operation) {
         params.extend(run.settings.file.params.get(&operation.name).cloned().unwrap_or_default());
     }
-    for parameter in operation.required() {
-        if params.contains_key(&parameter.name) {
-            continue;
-        }
-        let value = if is_identifier(&parameter.name) && !is_new {
+    with_required(params, operation, "a value in the form of", |parameter| {
+        if is_identifier(&parameter.name) && !is_new {
             // READ operations may read an existing item if no missing one is known.
             let somebody = || of(run, operation, parameter, 0).filter(|_| operation.is_read());
             missing_id(run, operation, parameter).or_else(somebody)
@@ -88,16 +109,8 @@ pub(crate) fn with_missing_ids(
             // existing ones.
             missing_id(run, operation, parameter)
                 .or_else(|| Shape::of(&run.adapter, parameter).made(0))
-        };
-        let value = value.ok_or_else(|| {
-            Skip::NoFixture(format!(
-                "a value in the form of `{}`: add one under [params.{}]",
-                parameter.name, operation.name
-            ))
-        })?;
-        params.insert(parameter.name.clone(), value);
-    }
-    Ok(params)
+        }
+    })
 }
 
 /// A value of one parameter: configured, from results, from examples, or generated. Identifiers are never
@@ -116,6 +129,11 @@ pub(crate) fn of(
         .or_else(|| file.values.get(&parameter.name));
     if let Some(value) = configured {
         return Some(value.clone());
+    }
+    if parameter.name == SEARCH_TEXT
+        && let Some(text) = run.search_text(&operation.name)
+    {
+        return Some(text);
     }
     if is_withheld(operation, parameter) {
         return None;

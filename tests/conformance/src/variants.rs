@@ -4,6 +4,8 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use mcp_aql::operator::MemoryChannel;
+use mcp_aql::safety_loop::{SafetyLoop, WithSafetyLoop as _};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -259,6 +261,45 @@ pub const VARIANTS: &[Variant] = &[
                 items.extend(again);
             }
         }),
+    },
+    Variant {
+        // As in the example of the protocol.
+        name: "fields-of-an-item-in-data",
+        check: "shapes.single_wrapped",
+        tamper: Tamper::Body(|arguments, body| {
+            if calls(arguments, "get_house") && succeeds(body) {
+                body["data"] = body["data"]["house"].take();
+            }
+        }),
+    },
+    Variant {
+        // The protocol writes these names so.
+        name: "steps-in-the-words-of-the-protocol",
+        check: "introspection.snake_case",
+        tamper: Tamper::Both(
+            |options| {
+                options.build = |builder| {
+                    builder.safety_loop(SafetyLoop::new().channel(MemoryChannel::default()))
+                };
+            },
+            |arguments, body| {
+                if !asks_for(arguments, "record_execution_step") {
+                    return;
+                }
+                if let Some(Value::Object(details)) = body.pointer_mut("/data/operation") {
+                    details.remove("examples");
+                }
+                for (name, of_protocol) in [
+                    ("step_description", "stepDescription"),
+                    ("next_action_hint", "nextActionHint"),
+                ] {
+                    let parameters = body.pointer_mut("/data/operation/parameters");
+                    if let Some(parameter) = entry(parameters, name) {
+                        parameter["name"] = json!(of_protocol);
+                    }
+                }
+            },
+        ),
     },
     Variant {
         name: "entries-of-a-map-among-the-fields",

@@ -119,7 +119,7 @@ async fn not_found_of(run: &Run, kind: &Resource, cases: &Cases) -> Option<()> {
     }
     let current = thing.made.data().and_then(|data| kind.object(data)).unwrap_or(&Value::Null);
     let input = kind.changeable(run).into_iter().find_map(|field| {
-        let value = field.other(current.get(field.name).unwrap_or(&Value::Null))?;
+        let value = field.other(run, current.get(field.name).unwrap_or(&Value::Null))?;
         Some(serde_json::json!({ field.name: value }))
     });
     let updated = run.update(&thing, input?, cases).await?;

@@ -53,7 +53,7 @@ fn reasons(whole: &RunResults) -> Vec<String> {
 
 /// Whether the mode was not learned because the time limit was reached.
 fn is_late(why: &LearnError) -> bool {
-    matches!(why, LearnError::NoResponse(NoResponse::TimedOut(_)))
+    matches!(why, LearnError::NoResponse(NoResponse::TimedOut(_) | NoResponse::SlowStart(_)))
 }
 
 fn both(whole: &RunResults, _: &Settings, cases: &Cases) {

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::adapter::Parameter;
 use crate::items::{self, same};
+use crate::shape::Shape;
 
 /// The maximum length of lists that are compared as sets: the comparison takes quadratic time.
 const MAX_SET_ENTRIES: usize = 1_000;
@@ -107,6 +108,19 @@ impl StatedChanges {
         let unique = parameter.and_then(|parameter| parameter.member("uniqueItems"));
         changes.is_set |= unique == Some(&Value::Bool(true));
         changes
+    }
+
+    /// A text with this word that adapters often alter, if the shape accepts any text: with capitals, spaces around and
+    /// inside, and characters beyond ASCII, which slugs do not have. Changes that are not stated show in it.
+    pub(super) fn hard_text(self, word: &str, shape: Shape<'_>) -> Option<Value> {
+        let is_text = ["string", "string or null"].contains(&shape.word());
+        if !is_text || !shape.is_free_text() {
+            return None;
+        }
+        let foreign = format!("  {word}  and \u{c4}lpha \u{6f22} \u{1f331}  ");
+        let ascii = format!("  {word}  and Alpha  ");
+        let texts = [(!self.makes_slugs).then_some(foreign), Some(ascii)];
+        texts.into_iter().flatten().map(Value::String).find(|text| shape.accepts(text))
     }
 
     fn read(&mut self, description: &str) {

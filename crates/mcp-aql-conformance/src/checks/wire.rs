@@ -118,8 +118,9 @@ fn unreadable_requests(run: &Run, cases: &Cases) {
          that of the request, or is null or missing if the id cannot be read",
         "answer such a request with a JSON-RPC error (-32700), because the client waits for a reply. MCP SDKs \
          drop a message that their parser rejects, before the code of an adapter sees it: in Python and in \
-         TypeScript, read the lines of standard input yourself, answer the unreadable ones, and pass the \
-         others to the SDK",
+         TypeScript, read the lines of standard input yourself, and pass only readable ones to the SDK. Pass a \
+         request of your own in place of an unreadable one, whose handler answers with the error: SDKs may \
+         redirect what you write to standard output",
     ));
 }
 

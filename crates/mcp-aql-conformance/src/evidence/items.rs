@@ -132,7 +132,7 @@ impl Collector<'_> {
         let mut before = first;
         for field in kind.changeable(self.run) {
             let current = before.object.get(field.name).cloned().unwrap_or_default();
-            let Some(other) = field.other(&current) else { continue };
+            let Some(other) = field.other(self.run, &current) else { continue };
             let input = Value::Object(Map::from_iter([(field.name.to_owned(), other)]));
             let Some(reply) = self.run.update(thing, input, &things.updated).await else {
                 continue;

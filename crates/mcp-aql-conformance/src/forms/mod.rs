@@ -68,6 +68,17 @@ pub(crate) struct Member {
     is_required: bool,
 }
 
+impl Form {
+    /// The names of the required and of the optional members of an object.
+    pub(crate) fn members(&self) -> (Vec<&'static str>, Vec<&'static str>) {
+        let (Self::Object(members) | Self::Open(members)) = self else { return Default::default() };
+        let (required, optional): (Vec<&Member>, Vec<&Member>) =
+            members.iter().partition(|member| member.is_required);
+        let names = |members: Vec<&Member>| members.into_iter().map(|member| member.name).collect();
+        (names(required), names(optional))
+    }
+}
+
 /// A required member.
 pub(crate) const fn must(name: &'static str, form: Form) -> Member {
     Member { name, form, is_required: true }

@@ -41,9 +41,18 @@ impl<'a> Field<'a> {
         self.description
     }
 
-    /// A valid value other than the current one.
-    pub(crate) fn other(self, current: &Value) -> Option<Value> {
-        other(self.shape, current)
+    /// A valid value other than the current one. A reference to another item is never generated: it must exist.
+    pub(crate) fn other(self, run: &Run, current: &Value) -> Option<Value> {
+        let (one, is_list) = match self.name.strip_suffix("_ids") {
+            Some(stem) => (format!("{stem}_id"), true),
+            None => (self.name.to_owned(), false),
+        };
+        if !one.ends_with("_id") {
+            return other(self.shape, current);
+        }
+        let known = run.harvested(&one).into_iter();
+        let mut known = known.map(|id| if is_list { Value::Array(vec![id]) } else { id });
+        known.find(|value| self.shape.accepts(value) && !same(value, current))
     }
 }
 

@@ -5,7 +5,7 @@ mod fields;
 
 use serde_json::{Map, Value, json};
 
-use crate::adapter::Operation;
+use crate::adapter::{Operation, Parameter};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Skip};
 use crate::category::Category;
@@ -225,23 +225,13 @@ impl Run {
     ) -> Result<Map<String, Value>, Skip> {
         let mut params =
             self.settings.file.params.get(&operation.name).cloned().unwrap_or_default();
-        for parameter in operation.required() {
-            if parameter.name == kind.id
-                || parameter.name == "input"
-                || params.contains_key(&parameter.name)
-            {
-                continue;
-            }
-            let value = values::of(self, operation, parameter, 0).ok_or_else(|| {
-                Skip::NoFixture(format!(
-                    "a value for `{}`: add one under [params.{}]",
-                    parameter.name, operation.name
-                ))
-            })?;
-            params.insert(parameter.name.clone(), value);
-        }
-        params.remove("input");
         params.insert(kind.id.clone(), id.clone());
+        let value = |parameter: &Parameter| match parameter.name.as_str() {
+            "input" => Some(Value::Null),
+            _ => values::of(self, operation, parameter, 0),
+        };
+        let mut params = values::with_required(params, operation, "a value for", value)?;
+        params.remove("input");
         Ok(params)
     }
 

@@ -29,8 +29,10 @@ pub struct Diff {
     pub new_level: Option<u8>,
     /// The level that both runs requested, up to which their levels are compared.
     pub compared_level: u8,
-    /// Findings that only the newer report has, or with more cases than before.
+    /// Findings that only the newer report has.
     pub new: Vec<DiffEntry>,
+    /// Findings of both reports with more cases in the newer one. A run with more permissions tests more cases.
+    pub more_cases: Vec<DiffEntry>,
     /// Findings that only the older report has, of checks that the newer run exercised.
     pub fixed: Vec<DiffEntry>,
     /// Findings of both reports.
@@ -82,6 +84,7 @@ impl Diff {
             new_level: new.level(),
             compared_level: old.requested_level.min(new.requested_level),
             new: Vec::new(),
+            more_cases: Vec::new(),
             fixed: Vec::new(),
             unchanged: Vec::new(),
             no_longer_exercised: Vec::new(),
@@ -107,7 +110,8 @@ impl Diff {
             let entry = DiffEntry::new(after, finding, old_cases, finding.count);
             match old {
                 Some(old) if finding.count <= old.count => self.unchanged.push(entry),
-                _ => self.new.push(entry),
+                Some(_) => self.more_cases.push(entry),
+                None => self.new.push(entry),
             }
         }
     }
@@ -124,11 +128,12 @@ impl Diff {
         }
     }
 
-    /// Whether the newer report is worse: a lower level, new findings, or checks that are no longer
+    /// Whether the newer report is worse: a lower level, new findings or cases, or checks that are no longer
     /// exercised.
     pub fn is_worse(&self) -> bool {
         self.change_of_level() == Some(Ordering::Less)
             || !self.new.is_empty()
+            || !self.more_cases.is_empty()
             || !self.no_longer_exercised.is_empty()
     }
 
@@ -163,9 +168,12 @@ impl Diff {
     pub fn text(&self) -> String {
         let mut out = self.levels();
         out.push('\n');
-        for (heading, entries) in
-            [("New", &self.new), ("Fixed", &self.fixed), ("Unchanged", &self.unchanged)]
-        {
+        for (heading, entries) in [
+            ("New", &self.new),
+            ("More cases", &self.more_cases),
+            ("Fixed", &self.fixed),
+            ("Unchanged", &self.unchanged),
+        ] {
             // Writing to a string does not fail.
             let _ = writeln!(out, "{heading}: {}", counted(entries.len(), "finding"));
             for entry in entries {

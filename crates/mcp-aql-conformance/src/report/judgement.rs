@@ -1,156 +1,18 @@
-//! The verdict of each check, and the conformance level that follows from them.
+//! The conformance level, which follows from the verdicts of all checks.
 
 use std::collections::BTreeMap;
 
 use super::coverage::Coverage;
 use super::obstacles::{IN_PART, NOT_TESTED};
-use super::{
-    CategoryReport, CheckReport, Obstruction, Report, SCHEMA_VERSION, Summary, Verdict, show,
-};
+use super::{CategoryReport, CheckReport, Report, SCHEMA_VERSION, Summary, Verdict, show};
 use crate::adapter::Adapter;
-use crate::cases::{CaseResults, INTERRUPTED, Skip, shorten_message};
+use crate::cases::{INTERRUPTED, shorten_message};
 use crate::category::Mode;
-use crate::checks::{self, Check, Keyword};
+use crate::checks;
 use crate::config::Settings;
-use crate::finding::{self, Finding};
 use crate::learn::LearnError;
 use crate::results::{ModeResults, RunResults};
 use crate::secrets::Secrets;
-
-impl CheckReport {
-    /// The level that a failure of the check denies.
-    const fn own_level(&self) -> u8 {
-        if matches!(self.verdict, Verdict::Fail) && self.fails_later { 2 } else { self.level }
-    }
-
-    /// Judges the results of a check in all modes.
-    fn of(check: &Check, whole: &RunResults) -> Self {
-        let modes = whole
-            .surfaces
-            .iter()
-            .filter_map(|surface| Some((Some(&surface.adapter), surface.collected.get(check.id)?)));
-        let together = whole.collected.get(check.id).map(|collected| (None, collected));
-        Self::judge(check, modes.chain(together))
-    }
-
-    pub(crate) fn judge<'a>(
-        check: &Check,
-        surfaces: impl Iterator<Item = (Option<&'a Adapter>, &'a CaseResults)>,
-    ) -> Self {
-        let mut report = Self::untested(check);
-        // Whether another run could test skipped cases.
-        let mut is_open = false;
-        let mut is_limited = true;
-        let mut found_later = 0;
-        for (adapter, collected) in surfaces {
-            let mode = adapter.map(|adapter| adapter.mode.to_string());
-            report.passed += collected.passed;
-            report.found += collected.found;
-            found_later += collected.found_later;
-            let findings = collected.findings.iter().cloned();
-            let modes: Vec<_> = mode.into_iter().collect();
-            report
-                .findings
-                .extend(findings.map(|finding| Finding { modes: modes.clone(), ..finding }));
-            for (why, count) in &collected.skipped {
-                is_limited &= matches!(why, Skip::Limited(_));
-                if let Skip::Blocked { by, why } = why {
-                    report.add_obstruction(by, why, *count);
-                    continue;
-                }
-                *report.skipped.entry(why.reason()).or_default() += count;
-                report.partial |= is_partial(check, adapter, why);
-                report.cut_short |= matches!(why, Skip::CutShort(_));
-                if matches!(why, Skip::Unsafe(_)) {
-                    report.not_applicable.get_or_insert_with(|| why.reason());
-                } else {
-                    is_open = true;
-                }
-            }
-            if let Some(why) = &collected.not_applicable {
-                report.not_applicable.get_or_insert_with(|| why.clone());
-            }
-        }
-        report.findings = finding::merge(std::mem::take(&mut report.findings));
-        report.fails_later = report.found > 0 && report.found == found_later;
-        let is_blocked = !is_open && !report.blocked_by.is_empty();
-        report.verdict = match (report.found, report.passed, !is_open) {
-            (1.., ..) => match check.keyword {
-                Keyword::Must => Verdict::Fail,
-                Keyword::Should => Verdict::Warn,
-            },
-            (0, 1.., _) => Verdict::Pass,
-            (0, 0, _) if is_blocked => Verdict::Blocked,
-            (0, 0, true) if report.not_applicable.is_some() => Verdict::NotApplicable,
-            (0, 0, _) => Verdict::Skip,
-        };
-        report.limited =
-            report.verdict == Verdict::Skip && is_limited && !report.skipped.is_empty();
-        if report.verdict == Verdict::NotApplicable {
-            report.skipped.clear();
-        } else {
-            report.not_applicable = None;
-        }
-        report
-    }
-
-    /// Counts cases that the findings of another check made impossible. The first reason is kept.
-    fn add_obstruction(&mut self, by: &str, why: &str, cases: usize) {
-        self.partial = true;
-        match self.blocked_by.iter_mut().find(|obstruction| obstruction.check == by) {
-            Some(obstruction) => obstruction.cases += cases,
-            None => {
-                let (check, why) = (by.to_owned(), why.to_owned());
-                self.blocked_by.push(Obstruction { check, why, cases });
-            }
-        }
-    }
-
-    /// Creates the report of a check without cases.
-    fn untested(check: &Check) -> Self {
-        Self {
-            id: check.id.to_owned(),
-            title: check.title.to_owned(),
-            requirements: check.requirements.iter().map(|id| (*id).to_owned()).collect(),
-            keyword: check.keyword.as_str().to_owned(),
-            level: check.level,
-            fails_later: false,
-            verdict: Verdict::Skip,
-            passed: 0,
-            found: 0,
-            findings: Vec::new(),
-            skipped: BTreeMap::new(),
-            blocked_by: Vec::new(),
-            blocks: 0,
-            not_applicable: None,
-            partial: false,
-            cut_short: false,
-            limited: false,
-        }
-    }
-}
-
-/// Whether another configuration would test a case that was skipped for this reason.
-fn is_partial(check: &Check, adapter: Option<&Adapter>, why: &Skip) -> bool {
-    match why {
-        // `LeftOut` is reported beside the verdict, and the others were tested with other data.
-        Skip::LeftOut(_)
-        | Skip::Scarce(_)
-        | Skip::Limited(_)
-        | Skip::NotSampled(_)
-        | Skip::Unsafe(_) => false,
-        Skip::NotAllowed(_) | Skip::MayChange(_) | Skip::CutShort(_) | Skip::Blocked { .. } => true,
-        // Level 1 covers the operations that can be tested safely.
-        _ if check.level == 1 => false,
-        // An operation without required parameters selects its data itself, so that no configuration
-        // makes the call safe.
-        Skip::NotOurs(operation) | Skip::NotReading(operation) => {
-            let operation = adapter.and_then(|adapter| adapter.operation(operation));
-            operation.is_none_or(|operation| operation.required().next().is_some())
-        }
-        Skip::NoFixture(_) => true,
-    }
-}
 
 /// The reports of all selected checks by category, and the number of checks of each verdict.
 fn judge_all(settings: &Settings, whole: &RunResults) -> (Vec<CategoryReport>, Summary) {
@@ -295,6 +157,12 @@ impl Report {
             check.findings.iter_mut().for_each(|finding| finding.mask(secrets));
             check.not_applicable.iter_mut().for_each(|why| secrets.mask(why));
             check.blocked_by.iter_mut().for_each(|by| secrets.mask(&mut by.why));
+            let mask = |mut why: String| {
+                secrets.mask(&mut why);
+                why
+            };
+            check.partial_reasons =
+                std::mem::take(&mut check.partial_reasons).into_iter().map(mask).collect();
             for (mut why, count) in std::mem::take(&mut check.skipped) {
                 secrets.mask(&mut why);
                 *check.skipped.entry(why).or_default() += count;
@@ -353,14 +221,19 @@ impl Report {
                     Verdict::Skip if check.limited => {}
                     Verdict::Fail => obstacles.push(format!("{} failed", check.id)),
                     Verdict::Skip => {
-                        let why = check.skipped.keys().next().cloned();
-                        let why = why.unwrap_or_else(|| show::NO_CASE.to_owned());
-                        obstacles.push(format!("{} {NOT_TESTED}: {why}", check.id));
+                        let reasons = check.skipped.keys().map(String::as_str);
+                        let none = check.skipped.is_empty().then_some(show::NO_CASE);
+                        let reasons = reasons.chain(none);
+                        obstacles
+                            .extend(reasons.map(|why| format!("{} {NOT_TESTED}: {why}", check.id)));
                     }
                     Verdict::Pass
                         if check.cut_short || (is_partial && !check.skipped.is_empty()) =>
                     {
-                        obstacles.push(format!("{} {IN_PART}: {}", check.id, check.why_in_part()));
+                        let reasons = check.why_in_part();
+                        obstacles.extend(
+                            reasons.iter().map(|why| format!("{} {IN_PART}: {why}", check.id)),
+                        );
                     }
                     // Their causes are named once.
                     Verdict::Blocked => {}
@@ -386,7 +259,7 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cases::Cases;
+    use crate::cases::{Cases, Skip};
     use crate::report::tests::faultless;
 
     /// The report of a check whose cases were skipped for these reasons.
@@ -396,6 +269,19 @@ mod tests {
         let results = cases.results();
         let check = checks::all().find(|check| check.id == "creates.rejected_whole");
         CheckReport::judge(check.expect("it exists"), [(None, &results)].into_iter())
+    }
+
+    #[test]
+    fn all_reasons_of_a_check_are_obstacles() {
+        let fixture = |what: &str| Skip::NoFixture(what.to_owned());
+        let check = skipped(&[fixture("a"), fixture("b"), Skip::Scarce("c".to_owned())]);
+        let passed = CheckReport { passed: 1, verdict: Verdict::Pass, ..check.clone() };
+        for (check, reasons) in [(check, 3), (passed, 2)] {
+            let mut report = faultless(2);
+            report.categories[0].checks.push(check);
+            report.grade(&Settings::default());
+            assert_eq!(report.obstacles.len(), reasons, "{:?}", report.obstacles);
+        }
     }
 
     #[test]

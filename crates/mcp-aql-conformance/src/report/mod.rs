@@ -1,8 +1,10 @@
 //! The report of a run: the results of each check and the conformance level.
 
+mod alike;
 mod badge;
 mod baseline;
 mod causes;
+mod check_report;
 mod coverage;
 mod diff;
 mod exit_code;
@@ -24,7 +26,7 @@ mod text;
 mod upgrade;
 mod value_text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -234,6 +236,9 @@ pub struct CheckReport {
     /// Whether cases were skipped that another configuration would test.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
+    /// The reasons of these cases.
+    #[serde(skip)]
+    pub(crate) partial_reasons: BTreeSet<String>,
     /// Whether the check was interrupted because the adapter stopped answering or time ran out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut_short: bool,

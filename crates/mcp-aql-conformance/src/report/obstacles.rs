@@ -1,5 +1,6 @@
 //! The reasons why a level is not granted.
 
+use super::alike::merge_alike;
 use super::value_text::line;
 use super::{Report, show};
 
@@ -115,7 +116,11 @@ impl Report {
             }
         }
         missing.sort_by_key(|missing| missing.what != show::FAILED);
-        missing
+        let merge =
+            |first: &mut Vec<String>, other: Vec<String>| (*first != other).then_some(other);
+        let missing = missing.into_iter().map(|it| (it.what, it.checks));
+        let missing = merge_alike(missing, merge).into_iter();
+        missing.map(|(what, checks)| ObstacleGroup { what, checks }).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::alike::merge_alike;
 use super::value_text::{counted, line};
 use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
 use crate::finding::{Difference, Finding, NO_SUCH_MEMBER};
@@ -201,8 +202,8 @@ impl Report {
     }
 
     /// The skipped cases by reason.
-    pub(super) fn not_tested(&self) -> BTreeMap<String, SkippedChecks<'_>> {
-        let mut left_out: BTreeMap<String, SkippedChecks<'_>> = BTreeMap::new();
+    pub(super) fn not_tested<'a>(&'a self) -> Vec<(String, SkippedChecks<'a>)> {
+        let mut left_out: BTreeMap<String, SkippedChecks<'a>> = BTreeMap::new();
         for check in self.tested().iter().flat_map(|category| &category.checks) {
             for (why, cases) in &check.skipped {
                 let entry = left_out.entry(line(why)).or_default();
@@ -226,7 +227,12 @@ impl Report {
                 entry.or_default().checks.push(&check.id);
             }
         }
-        left_out
+        let merge = |first: &mut SkippedChecks<'a>, other: SkippedChecks<'a>| {
+            let is_alike = (&first.checks, &first.in_part) == (&other.checks, &other.in_part);
+            first.cases += if is_alike { other.cases } else { 0 };
+            (!is_alike).then_some(other)
+        };
+        merge_alike(left_out, merge)
     }
 
     /// The areas with checks that do not apply.
@@ -277,11 +283,17 @@ impl CheckReport {
         self.requirements.iter().filter_map(|id| requirement(id))
     }
 
-    /// The reason why the check was tested in part.
-    pub(super) fn why_in_part(&self) -> String {
-        let is_end = |why: &&String| why.starts_with("cut short: ") == self.cut_short;
-        let why = self.skipped.keys().find(is_end).or(self.skipped.keys().next());
-        why.cloned().unwrap_or_default()
+    /// The reasons why the check was tested in part. The end of the run hides the others.
+    pub(super) fn why_in_part(&self) -> Vec<String> {
+        let is_end = |why: &&String| why.starts_with("cut short: ");
+        let ends: Vec<_> = self.skipped.keys().filter(is_end).cloned().collect();
+        match ends.is_empty() {
+            true if self.partial_reasons.is_empty() => {
+                self.skipped.keys().take(1).cloned().collect()
+            }
+            true => self.partial_reasons.iter().cloned().collect(),
+            false => ends,
+        }
     }
 
     /// The reason why the check was not tested.

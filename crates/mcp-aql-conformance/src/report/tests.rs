@@ -71,6 +71,7 @@ fn check(id: &str, verdict: Verdict, text: &str) -> CheckReport {
         },
         blocks: 0,
         partial: false,
+        partial_reasons: BTreeSet::new(),
         cut_short: false,
         limited: false,
     }
@@ -597,7 +598,7 @@ fn comparison_lists_new_fixed_and_unchanged_findings() {
     // More cases of a known cause are new.
     let mut more = old.clone();
     more.categories[0].checks[0].findings[0].count += 1;
-    assert_eq!(causes(&Diff::of(&old, &more).new), ["a"]);
+    assert_eq!(causes(&Diff::of(&old, &more).more_cases), ["a"]);
     // A lower level is worse, except that a run of selected checks has none.
     let lower = Report { conformance_level: 1, ..faultless(2) };
     assert!(Diff::of(&faultless(2), &lower).is_worse());

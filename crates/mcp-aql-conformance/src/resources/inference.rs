@@ -2,8 +2,9 @@
 
 use super::{Resource, Role};
 use crate::adapter::{Adapter, Operation};
+use crate::category::Category;
 use crate::config::File;
-use crate::nouns::{is_identifier, singular};
+use crate::nouns::{is_identifier, is_noun_of, singular};
 
 /// Verbs of CREATE operations in order of preference. `link_beds` creates a link instead of a bed.
 pub(super) const MAKES: &[&str] =
@@ -19,6 +20,22 @@ const REMOVES: &[&str] = &["delete", "remove", "erase", "discard", "destroy", "w
 
 /// Generic names of the item in a result.
 const NEUTRAL: &[&str] = &["item", "result", "record", "object", "entity", "resource", "node"];
+
+/// The name of the resource that a CREATE operation with this noun creates. Whether the noun is a plural, other names
+/// show: `create_atlas` and `get_atlas` are about an `atlas`, `create_beds` and `get_bed` about a `bed`.
+pub(super) fn resource_name(adapter: &Adapter, noun: &str) -> String {
+    let others = || adapter.operations.iter().filter(|it| it.category != Some(Category::Create));
+    let is_named = |name: &str, operation: &Operation| {
+        operation.name.split_once('_').is_some_and(|(_, other)| other == name)
+    };
+    // An operation on one item requires at least its identifier.
+    let acts_on_one =
+        |name: &str| others().any(|it| is_named(name, it) && it.required().next().is_some());
+    let is_listed = |name: &str| others().any(|it| is_about(&it.name, name) && !is_named(name, it));
+    let one = singular(noun);
+    let is_one = acts_on_one(&one) || !(acts_on_one(noun) || is_listed(noun));
+    if is_one { one } else { noun.to_owned() }
+}
 
 pub(super) fn kind(
     adapter: &Adapter,
@@ -89,7 +106,7 @@ fn operation_on<'a>(adapter: &'a Adapter, name: &str, role: Role) -> Option<&'a 
                 return false;
             };
             let is_one = noun == name;
-            singular(noun) == name
+            is_noun_of(noun, name)
                 && match role {
                     Role::Create => true,
                     Role::List => {
@@ -131,7 +148,7 @@ fn is_of_another(adapter: &Adapter, name: &str, id: &str) -> bool {
 
 /// Whether an operation's name refers to this resource: `archive_task`, `list_tasks`.
 pub(super) fn is_about(operation: &str, name: &str) -> bool {
-    operation.split_once('_').is_some_and(|(_, noun)| noun == name || singular(noun) == name)
+    operation.split_once('_').is_some_and(|(_, noun)| is_noun_of(noun, name))
 }
 
 /// The name of a type in snake_case: `PersonInCharge` becomes `person_in_charge`.

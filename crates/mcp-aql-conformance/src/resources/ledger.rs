@@ -317,7 +317,7 @@ impl Resource {
                     if is_id && (value.is_string() || value.is_number()) {
                         ids.push(value);
                     }
-                    let is_it = *name == self.name || crate::nouns::singular(name) == self.name;
+                    let is_it = crate::nouns::is_noun_of(name, &self.name);
                     let goes_on = is_it
                         || (is_about
                             && (THERE.contains(&name.as_str()) || self.shown_as.contains(name)));

@@ -12,12 +12,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use self::inference::{MAKES, is_about, kind};
+use self::inference::{MAKES, is_about, kind, resource_name};
 use crate::adapter::{Adapter, Operation, STANDARD_PARAMETERS};
 use crate::cases::Skip;
 use crate::category::Category;
 use crate::config::File;
-use crate::nouns::singular;
 
 pub(crate) use ledger::{LedgerEntry, parameter};
 
@@ -90,8 +89,8 @@ pub(crate) struct Resources {
 pub(crate) struct GatedOperations {
     /// The operations.
     pub(crate) found: Vec<GatedOperation>,
-    /// The reason why the list may be incomplete, if it may.
-    pub(crate) untried: Option<Skip>,
+    /// The reasons why the list may be incomplete.
+    pub(crate) untried: Vec<Skip>,
 }
 
 /// An operation on items that requires confirmation.
@@ -141,7 +140,7 @@ impl Resources {
         let mut names: Vec<String> = Vec::new();
         for operation in adapter.of(Category::Create) {
             let Some((verb, noun)) = operation.name.split_once('_') else { continue };
-            let name = singular(noun);
+            let name = resource_name(adapter, noun);
             if MAKES.contains(&verb) && !names.contains(&name) {
                 names.push(name);
             }

@@ -110,7 +110,7 @@ impl Run {
                 continue;
             }
             if !operation.is_exercised {
-                return Some(Skip::NotSampled(operation.name.clone()));
+                return Some(self.not_sampled());
             }
             let lacks = self.lacks(operation, item);
             // Without permission, a call needs two independent reasons to be rejected.
@@ -249,6 +249,9 @@ impl Run {
                 self.call_times.note(exchange.operation(), took);
             }
             self.note(&exchange, begun);
+            if !self.only_reads(&exchange) {
+                self.lists.note_change();
+            }
             let Some(limit) = RateLimit::of(&exchange) else {
                 self.pacer.accept();
                 return exchange;
@@ -258,6 +261,19 @@ impl Run {
             }
             arguments = exchange.arguments;
         }
+    }
+
+    /// Whether a call has certainly changed nothing: it was rejected, or it called operations that only read.
+    fn only_reads(&self, exchange: &Exchange) -> bool {
+        let items = exchange.arguments.get("operations").and_then(Value::as_array);
+        let mut calls = items.into_iter().flatten().chain([&exchange.arguments]);
+        let reads = |call: &Value| {
+            let name = call.get("operation").and_then(Value::as_str);
+            name.and_then(|name| self.adapter.operation(name)).is_some_and(Operation::is_read)
+        };
+        let is_one = items.is_none() && exchange.is_rejected();
+        is_one
+            || calls.all(|call| reads(call) || (items.is_some() && call.get("operation").is_none()))
     }
 
     /// Calls `introspect` of an adapter whose operations could not be read, so that the checks of every call

@@ -3,6 +3,7 @@
 mod call_limits;
 mod calls;
 mod connection;
+mod list_cache;
 mod observations;
 mod planned_use;
 mod protection;
@@ -20,6 +21,7 @@ use tokio::time::Instant;
 
 use self::call_limits::CallTimes;
 use self::connection::Health;
+use self::list_cache::ListCache;
 use self::unreadable::UnreadableRequests;
 use crate::adapter::gaps;
 use crate::adapter::{Adapter, Operation};
@@ -40,8 +42,11 @@ pub(crate) use self::spare::SpareConnection;
 /// The maximum number of concurrent cases of one check.
 const CASES_AT_ONCE: usize = 16;
 
-/// The memory limit of all concurrent walks, in KiB.
+/// The memory limit of one walk, in KiB.
 pub(crate) const MAX_WALK_KIB: usize = 12 << 10;
+
+/// The memory limit of all concurrent walks, in KiB.
+pub(crate) const MAX_WALKS_KIB: usize = 48 << 10;
 
 /// A check of every call.
 pub(crate) type ExchangeCheck = fn(&Run, &Exchange, &Cases);
@@ -73,6 +78,8 @@ pub(crate) struct Run {
     heavy: Semaphore,
     /// The memory limit of all walks through collections, in KiB.
     pub(crate) room_for_walks: Semaphore,
+    /// The lists that were read while nothing changes.
+    pub(crate) lists: ListCache,
     pub(crate) until: Instant,
     /// Whether no further calls are made.
     is_stopped: AtomicBool,
@@ -87,6 +94,8 @@ pub(crate) struct Run {
     paths: Mutex<Samples>,
     /// Whether results or introspection contain file paths as well, which makes them the adapter's subject.
     shows_paths: AtomicBool,
+    /// A text that finds items, by the search operation.
+    search_texts: Mutex<BTreeMap<String, Value>>,
     /// The first operation that required confirmation.
     asks: OnceLock<String>,
     /// Operations that ran, or would have run on an existing item.
@@ -95,8 +104,8 @@ pub(crate) struct Run {
     planted: Mutex<BTreeSet<String>>,
     /// The resources and the items that the run created.
     resources: Resources,
-    /// A READ operation outside the sample with a form that no exercised operation has.
-    outside_sample: Option<String>,
+    /// Whether a READ operation outside the sample has a form that no exercised operation has.
+    has_form_outside_sample: bool,
     /// The first reason why the error of a failure could not be read.
     unread_error: OnceLock<(&'static str, &'static str)>,
     /// The requests that the adapter may be unable to read.
@@ -138,7 +147,8 @@ impl Run {
             every,
         } = parts;
         let at_once = adapter.at_once(settings.in_flight);
-        let outside_sample = sample::select(&mut adapter, &settings.file, settings.max_operations);
+        let has_form_outside_sample =
+            sample::select(&mut adapter, &settings.file, settings.max_operations);
         let resources = Resources::of(&adapter, &settings.file);
         let shows_paths = adapter
             .operations
@@ -159,20 +169,22 @@ impl Run {
             room: Semaphore::new(at_once),
             pacer,
             heavy: Semaphore::new(1),
-            room_for_walks: Semaphore::new(MAX_WALK_KIB),
+            room_for_walks: Semaphore::new(MAX_WALKS_KIB),
+            lists: ListCache::default(),
             until,
             is_stopped: AtomicBool::new(false),
             prolonged: OnceLock::new(),
             health: Mutex::default(),
             harvest: Mutex::default(),
             missing_ids: Mutex::default(),
+            search_texts: Mutex::default(),
             shows_paths: AtomicBool::new(shows_paths),
             paths: Mutex::default(),
             asks: OnceLock::new(),
             let_run: Mutex::default(),
             planted: Mutex::default(),
             resources,
-            outside_sample,
+            has_form_outside_sample,
             unread_error: OnceLock::new(),
             unreadable: Mutex::default(),
             every,
@@ -193,7 +205,7 @@ impl Run {
             return Some(gap.skip());
         }
         if !operation.is_exercised {
-            return Some(Skip::NotSampled(operation.name.clone()));
+            return Some(self.not_sampled());
         }
         if operation.is_read() {
             return None;
@@ -254,9 +266,14 @@ impl Run {
         &self.resources
     }
 
-    /// A READ operation outside the sample that may have a feature that no exercised operation has.
-    pub(crate) fn outside_sample(&self) -> Option<&str> {
-        self.outside_sample.as_deref()
+    /// Whether a READ operation outside the sample may have a feature that no exercised operation has.
+    pub(crate) const fn has_form_outside_sample(&self) -> bool {
+        self.has_form_outside_sample
+    }
+
+    /// The reason to skip an operation outside the sample.
+    pub(crate) fn not_sampled(&self) -> Skip {
+        Skip::NotSampled(self.adapter.operations.len())
     }
 
     /// The secrets that reports must not contain.

@@ -109,6 +109,16 @@ impl Run {
         values
     }
 
+    /// The text that a search operation is called with because it finds items.
+    pub(crate) fn search_text(&self, operation: &str) -> Option<Value> {
+        lock(&self.search_texts).get(operation).cloned()
+    }
+
+    /// Records a text for which a search operation finds items.
+    pub(crate) fn note_search_text(&self, operation: &str, text: Value) {
+        lock(&self.search_texts).insert(operation.to_owned(), text);
+    }
+
     /// The words of texts in results, in lower case.
     pub(crate) fn harvested_words(&self) -> Vec<String> {
         let harvest = lock(&self.harvest);

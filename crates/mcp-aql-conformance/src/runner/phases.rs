@@ -143,6 +143,8 @@ impl<'r> ModeChecks<'r> {
         let is_now = |check: &&Check| phase_of(&check.body) == phase && check.level == level;
         let now = self.wanted.iter().copied().filter(is_now);
         let at_once = if phase == 3 { 1 } else { CONCURRENT_CHECKS };
+        // Checks of this phase change nothing, and many of them read the same lists.
+        run.lists.set_open(phase == 1);
         stream::iter(now)
             .for_each_concurrent(at_once, |check| async move {
                 one(run, check, &self.of(check)).await;
@@ -233,10 +235,8 @@ fn block(run: &Run, check: &Check, cases: &Cases) {
             cases.block(by, why);
         }
     }
-    if let Some(operation) = run.outside_sample()
-        && gaps::depends_on_operations(check.id)
-    {
-        cases.skip_not_applicable(Skip::NotSampled(operation.to_owned()));
+    if run.has_form_outside_sample() && gaps::depends_on_operations(check.id) {
+        cases.skip_not_applicable(run.not_sampled());
     }
 }
 

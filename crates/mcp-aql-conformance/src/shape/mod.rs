@@ -100,6 +100,20 @@ impl<'a> Shape<'a> {
         }
     }
 
+    /// Whether the shape restricts texts only by their length.
+    pub(crate) fn is_free_text(self) -> bool {
+        ["enum", "pattern", "format"].iter().all(|member| !self.raw.contains_key(*member))
+            && self.words().is_none()
+    }
+
+    /// Whether all values are texts, numbers or booleans.
+    pub(crate) fn is_plain(self) -> bool {
+        let is_plain = |kind: &Kind<'_>| {
+            matches!(kind, Kind::Text | Kind::Whole | Kind::Number | Kind::Flag | Kind::Words(_))
+        };
+        self.kinds().iter().all(is_plain)
+    }
+
     /// The shape of the items of a list or the values of a map.
     pub(crate) fn items(self) -> Option<Self> {
         Some(Self::new(self.raw.get("items")?.as_object()?, self.types))

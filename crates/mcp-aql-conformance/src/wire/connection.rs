@@ -15,6 +15,9 @@ use crate::category::Mode;
 
 /// The MCP version that the runner requests.
 const MCP_VERSION: &str = "2025-11-25";
+/// The time limit of the first request, as a multiple of that of the others: the adapter may still be starting.
+const START_FACTOR: u32 = 3;
+
 /// The time limit for the other side to close; then it is ended.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -91,12 +94,13 @@ impl Connection {
         limit: Duration,
     ) -> Result<Self, NoResponse> {
         let mut connection = Self::open_raw(target, mode, tap, limit).await?;
+        let start_limit = limit.saturating_mul(START_FACTOR);
         let hello = json!({
             "protocolVersion": MCP_VERSION,
             "capabilities": {},
             "clientInfo": { "name": "mcp-aql-conformance", "version": env!("CARGO_PKG_VERSION") },
         });
-        match connection.request("initialize", &hello).await {
+        match connection.request_within("initialize", &hello, start_limit).await {
             Answer::Result(hello) => {
                 if let Some(version) = hello.get("protocolVersion").and_then(Value::as_str) {
                     connection.link.outgoing.agreed(version);
@@ -110,6 +114,9 @@ impl Connection {
                 return Err(NoResponse::Unreachable(format!(
                     "`initialize` returned the JSON-RPC error {code}: {message}"
                 )));
+            }
+            Answer::NoResponse(NoResponse::TimedOut(limit)) => {
+                return Err(NoResponse::SlowStart(limit));
             }
             Answer::NoResponse(lost) => return Err(lost),
         }

@@ -18,6 +18,13 @@ pub enum NoResponse {
     /// The response did not arrive within the time limit.
     #[error("no answer within {} ms", .0.as_millis())]
     TimedOut(Duration),
+    /// The adapter did not start within the time limit.
+    #[error(
+        "no answer to `initialize` within {} ms, which is three times the time limit of a request: \
+         `--timeout SECONDS`, or `request_seconds` under [limits] in the configuration file, allows more",
+        .0.as_millis()
+    )]
+    SlowStart(Duration),
     /// The time of the run was over. The text says so and how to allow more.
     #[error("{0}")]
     OutOfTime(String),

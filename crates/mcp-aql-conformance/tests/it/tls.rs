@@ -301,7 +301,7 @@ fn distinguishes_servers_without_tls_from_silent_ones() {
     for (kind, wanted) in [
         (Kind::Plain, "does not speak TLS: if it has none, write http://"),
         (Kind::HangsUp, "if the server has none, write http://"),
-        (Kind::SaysNothing, "no answer within 400 ms"),
+        (Kind::SaysNothing, "no answer to `initialize` within 1200 ms"),
     ] {
         let server = Server::start(kind, "localhost");
         let url = format!("https://localhost:{}/mcp", server.port);

@@ -1,9 +1,9 @@
 //! Faults of the area `collections`.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::parameters::{change, details, drop_if, shown};
-use super::{Fault, Tamper, asks_for, calls};
+use super::{Fault, Tamper, asks_for, calls, params_of};
 
 /// The fields of a filter's type in a reply of introspection.
 fn filter_fields<'a>(arguments: &Value, body: &'a mut Value) -> Option<&'a mut Vec<Value>> {
@@ -13,7 +13,71 @@ fn filter_fields<'a>(arguments: &Value, body: &'a mut Value) -> Option<&'a mut V
     body.pointer_mut("/data/type/fields")?.as_array_mut()
 }
 
+/// The parameters of a call of `list_beds` that has all of these.
+fn list_params<'a>(request: &'a mut Value, names: &[&str]) -> Option<&'a mut Map<String, Value>> {
+    let params = params_of(request, "list_beds")?;
+    names.iter().all(|name| params.contains_key(*name)).then_some(params)
+}
+
+/// Requests a second page of two items without one of its parameters.
+fn lose_on_page_2(request: &mut Value, name: &str) {
+    let params = list_params(request, &["after", name]);
+    if let Some(params) = params.filter(|params| params.get("first") == Some(&json!(2))) {
+        params.retain(|other, _| !["after", "first", name].contains(&other.as_str()));
+        params.insert("limit".to_owned(), json!(2));
+        params.insert("offset".to_owned(), json!(2));
+    }
+}
+
+/// A fault of several parameters together.
+const fn together(name: &'static str, tamper: Tamper) -> Fault {
+    Fault { name, check: "collections.combined_controls", neighbours: &[], tamper }
+}
+
 pub(super) const FAULTS: &[Fault] = &[
+    together(
+        "first-of-two-conditions-lost",
+        Tamper::Request(|request| {
+            if let Some(params) = list_params(request, &["filter"])
+                && let Some(Value::Object(filter)) = params.get_mut("filter")
+                && filter.len() > 1
+            {
+                let first = filter.keys().next().cloned();
+                first.map(|first| filter.remove(&first));
+            }
+        }),
+    ),
+    together(
+        "last-of-two-conditions-lost",
+        Tamper::Request(|request| {
+            if let Some(params) = list_params(request, &["filter"])
+                && let Some(Value::Object(filter)) = params.get_mut("filter")
+                && filter.len() > 1
+            {
+                let last = filter.keys().last().cloned();
+                last.map(|last| filter.remove(&last));
+            }
+        }),
+    ),
+    together(
+        "order-lost-under-a-filter",
+        Tamper::Request(|request| {
+            if let Some(params) = list_params(request, &["filter", "sort"]) {
+                params.remove("sort");
+            }
+        }),
+    ),
+    together(
+        "filter-lost-under-an-order",
+        Tamper::Request(|request| {
+            if let Some(params) = list_params(request, &["filter", "sort"]) {
+                params.remove("filter");
+            }
+        }),
+    ),
+    together("filter-lost-on-page-2", Tamper::Request(|request| lose_on_page_2(request, "filter"))),
+    together("order-lost-on-page-2", Tamper::Request(|request| lose_on_page_2(request, "sort"))),
+    together("fields-lost-on-page-2", Tamper::Request(|request| lose_on_page_2(request, "fields"))),
     Fault {
         name: "unknown-filter-ignored",
         check: "collections.filter_unknown",

@@ -1,9 +1,18 @@
 //! Faults of the area `creates`.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::shadow::Behind;
 use super::{Fault, Tamper, calls, params_of, succeeds};
+
+/// Calls a function with every bed of a list.
+fn each_listed(arguments: &Value, body: &mut Value, change: fn(&mut Map<String, Value>)) {
+    if calls(arguments, "list_beds")
+        && let Some(Value::Array(items)) = body.pointer_mut("/data/items")
+    {
+        items.iter_mut().filter_map(Value::as_object_mut).for_each(change);
+    }
+}
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -42,6 +51,38 @@ pub(super) const FAULTS: &[Fault] = &[
             {
                 *name = name.split_whitespace().collect::<Vec<_>>().join(" ");
             }
+        }),
+    },
+    Fault {
+        name: "notes-in-ascii",
+        check: "creates.values_kept",
+        neighbours: &["encoding.round_trip"],
+        tamper: Tamper::Request(|message| {
+            if let Some(Value::String(note)) =
+                params_of(message, "create_bed").and_then(|params| params.get_mut("note"))
+            {
+                *note = note.replace(|letter: char| !letter.is_ascii(), "?");
+            }
+        }),
+    },
+    Fault {
+        name: "notes-missing-in-lists",
+        check: "creates.listed",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            each_listed(arguments, body, |bed| drop(bed.remove("note")));
+        }),
+    },
+    Fault {
+        name: "others-keepers-in-lists",
+        check: "creates.listed",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            each_listed(arguments, body, |bed| {
+                if bed.contains_key("keeper") {
+                    bed.insert("keeper".to_owned(), json!("somebody@example.org"));
+                }
+            });
         }),
     },
     Fault {

@@ -58,6 +58,19 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        // Not the first text of a bed.
+        name: "notes-are-put-right",
+        check: "encoding.round_trip",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if calls(arguments, "create_bed")
+                && let Some(Value::String(note)) = body.pointer_mut("/data/bed/note")
+            {
+                *note = note.replace('\u{a0}', " ");
+            }
+        }),
+    },
+    Fault {
         name: "base64-without-padding",
         check: "encoding.binary",
         neighbours: &[],

@@ -347,7 +347,8 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "introspection.examples",
         neighbours: &[],
         tamper: Tamper::Body(|arguments, body| {
-            if let Some(Value::Object(details)) = details_in(arguments, body, "delete_bed") {
+            if let Some(Value::Object(details)) = details_in(arguments, body, "query_relationships")
+            {
                 details.remove("examples");
             }
         }),

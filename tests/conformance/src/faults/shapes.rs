@@ -118,16 +118,6 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        name: "thing-not-wrapped",
-        check: "shapes.single_wrapped",
-        neighbours: &[],
-        tamper: Tamper::Body(|arguments, body| {
-            if calls(arguments, "get_house") && body["success"] == true {
-                body["data"] = body["data"]["house"].take();
-            }
-        }),
-    },
-    Fault {
         name: "thing-under-a-neutral-name",
         check: "shapes.single_wrapped",
         neighbours: &[],

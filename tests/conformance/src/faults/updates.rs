@@ -105,6 +105,38 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "texts-trimmed-by-updates",
+        check: "updates.overwrites",
+        neighbours: &[],
+        tamper: Tamper::Request(|message| {
+            if let Some(Value::String(note)) = input_of(message).and_then(|it| it.get_mut("note")) {
+                *note = note.trim().to_owned();
+            }
+        }),
+    },
+    Fault {
+        name: "texts-in-ascii-by-updates",
+        check: "updates.overwrites",
+        neighbours: &[],
+        tamper: Tamper::Request(|message| {
+            if let Some(Value::String(name)) = input_of(message).and_then(|it| it.get_mut("name")) {
+                *name = name.replace(|letter: char| !letter.is_ascii(), "?");
+            }
+        }),
+    },
+    Fault {
+        name: "null-removes-another-field-too",
+        check: "updates.null_removes",
+        neighbours: &[],
+        tamper: Tamper::Request(|message| {
+            if let Some(input) = input_of(message)
+                && input.get("note") == Some(&Value::Null)
+            {
+                input.insert("keeper".to_owned(), Value::Null);
+            }
+        }),
+    },
+    Fault {
         name: "fields-beside-input-taken",
         check: "updates.flat_refused",
         neighbours: &[],

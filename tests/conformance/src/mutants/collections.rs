@@ -112,6 +112,42 @@ pub(super) const MUTANTS: &[Mutant] = &[
             }
         }
     }),
+    request("filter-reads-one-of-two-conditions", |message| {
+        if let Some(Value::Object(filter)) = filter(message)
+            && filter.len() > 1
+        {
+            let first = filter.keys().next().cloned();
+            first.map(|first| filter.remove(&first));
+        }
+    }),
+    request("sort-ignored-beside-a-filter", |message| {
+        if let Some(params) = page_params(message)
+            && params.contains_key("filter")
+        {
+            params.remove("sort");
+        }
+    }),
+    request("filter-ignored-beside-a-sort", |message| {
+        if let Some(params) = page_params(message)
+            && params.contains_key("sort")
+        {
+            params.remove("filter");
+        }
+    }),
+    request("fields-ignored-after-the-first-page", |message| {
+        if let Some(params) = page_params(message)
+            && params.contains_key("after")
+        {
+            params.remove("fields");
+        }
+    }),
+    body("due-dates-missing-in-lists", |arguments, body| {
+        for item in items(arguments, body).into_iter().flatten() {
+            if let Value::Object(item) = item {
+                item.remove("due_date");
+            }
+        }
+    }),
     request("filter-of-unknown-key-ignored", |message| {
         const KEYS: [&str; 10] = [
             "title",

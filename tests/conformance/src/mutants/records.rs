@@ -140,11 +140,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
             task.insert("internal_row_id".to_owned(), json!(7));
         });
     }),
-    body("single-result-unwrapped", |arguments, body| {
-        if let Some(data) = data(arguments, body, "get_task") {
-            *data = data["task"].take();
-        }
-    }),
     body("single-result-under-another-name", |arguments, body| {
         if let Some(data) = data(arguments, body, "get_task") {
             *data = json!({ "result": data["task"].take() });

@@ -17,4 +17,5 @@ mod many_kinds;
 mod mutants;
 mod own_lists;
 mod permissions;
+mod ready_operations;
 mod touches_nothing;

@@ -121,7 +121,7 @@ pub(super) async fn filtered<'r>(
 
 /// Whether a filter may select an item with this value. Adapters may compare texts in other ways than for
 /// equality.
-fn may_match(value: Option<&Value>, wanted: &Value) -> bool {
+pub(super) fn may_match(value: Option<&Value>, wanted: &Value) -> bool {
     match (value, wanted) {
         (Some(Value::String(text)), Value::String(wanted)) => {
             text.to_lowercase().contains(&wanted.to_lowercase())

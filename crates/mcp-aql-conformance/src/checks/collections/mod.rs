@@ -1,5 +1,6 @@
 //! Checks of filters, sorting and search.
 
+mod combined;
 mod filter;
 mod operators;
 mod search;
@@ -27,6 +28,9 @@ pub(super) const CHECKS: &[Check] = checks![
         "Sorting by an unknown field, or in an unknown order, is rejected";
     Must 2 "collections.sort_applied" => Reads(sort::sort_applied), ["REQ-COL-05", "REQ-COL-10", "REQ-INT-20"],
         "Sorting orders items in both directions";
+    Must 2 "collections.combined_controls" => Alone(combined::combined_controls),
+        ["REQ-COL-04", "REQ-COL-05", "REQ-COL-10", "REQ-INT-20"],
+        "Conditions, order, pages and selected fields apply together";
     Should 2 "collections.filter_keys" => Reads(filter::filter_keys), ["REQ-COL-11", "REQ-COL-04"],
         "The keys that the type of `filter` lists are accepted, and other fields are rejected";
     Should 2 "collections.sort_fields" => Reads(sort::sort_fields), ["REQ-COL-11", "REQ-COL-05"],

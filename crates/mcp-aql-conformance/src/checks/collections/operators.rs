@@ -16,6 +16,9 @@ use crate::shape::Shape;
 /// The maximum number of keys of a filter that are compared.
 const MAX_KEYS: usize = 4;
 
+/// The number of filters of one key, each of which selects some of the items.
+const FILTERS_OF_A_KEY: usize = 4;
+
 /// The operators that the description of a key names.
 fn operators<'a>(key: Shape<'a>) -> Vec<&'a str> {
     let (_, list) = key.description().split_once("Operators:").unwrap_or_default();
@@ -186,8 +189,9 @@ pub(super) async fn filter_operators(run: &Run, cases: &Cases) {
         let Some((params, items)) = all_items(run, operation, cases).await else { return };
         let keys = filter_fields(run, operation);
         let has_or = keys.iter().any(|key| key.name() == Some("or"));
-        let keys: Vec<_> =
-            keys.into_iter().filter_map(|key| Key::new(key, &items)).take(MAX_KEYS).collect();
+        let max_keys = pages::affordable_choices(items.len(), FILTERS_OF_A_KEY, MAX_KEYS);
+        let keys = keys.into_iter().filter_map(|key| Key::new(key, &items));
+        let keys: Vec<_> = keys.take(max_keys).collect();
         if keys.is_empty() {
             return cases.skip_scarce(format!(
                 "two items of `{}` that differ in a key of its filter",

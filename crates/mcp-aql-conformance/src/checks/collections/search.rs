@@ -147,7 +147,7 @@ async fn search(
     Some(items.iter().map(identity).collect())
 }
 
-/// What identifies an item, as text: its identifiers and its name, or all of it. Other members may depend on
+/// The text that identifies an item: its identifiers and its name, or all of it. Other members may depend on
 /// the search, such as the places of the matches.
 fn identity(item: &Value) -> String {
     let of_item = |name: &str| is_identifier(name) || ["name", "type"].contains(&name);

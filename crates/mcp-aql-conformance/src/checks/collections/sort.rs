@@ -133,12 +133,13 @@ fn fields_to_sort_by(operation: &Operation, items: &[Value]) -> Vec<String> {
         }
     }
     fields.retain(|field| runs(items, field).len() > 1);
-    fields.truncate(MAX_SORT_FIELDS);
+    // Each field is sorted by in two orders.
+    fields.truncate(pages::affordable_choices(items.len(), 2, MAX_SORT_FIELDS));
     fields
 }
 
 /// The values of a field in the order of the items. Adjacent equal values are merged.
-fn runs(items: &[Value], field: &str) -> Vec<Value> {
+pub(super) fn runs(items: &[Value], field: &str) -> Vec<Value> {
     let mut runs: Vec<Value> = items
         .iter()
         .filter_map(|item| item.get(field))
@@ -150,7 +151,7 @@ fn runs(items: &[Value], field: &str) -> Vec<Value> {
 }
 
 /// Whether no value occurs in two places and numbers increase.
-fn is_ordered(runs: &[Value]) -> bool {
+pub(super) fn is_ordered(runs: &[Value]) -> bool {
     let grow = runs.windows(2).all(|pair| match pair {
         [Value::Number(one), Value::Number(other)] => {
             one.as_f64().partial_cmp(&other.as_f64()) == Some(Ordering::Less)
@@ -165,7 +166,7 @@ fn is_ordered(runs: &[Value]) -> bool {
 const SORT_WORDS: [&str; 5] = ["field", "order", "sort", "list", "default"];
 
 /// The fields that the description of `sort` lists: the text after `Fields:`, or the whole text.
-fn sortable(operation: &Operation) -> Vec<&str> {
+pub(super) fn sortable(operation: &Operation) -> Vec<&str> {
     let sort = operation.parameter("sort");
     let description = sort.and_then(|sort| sort.member("description")?.as_str());
     let description = description.unwrap_or_default();

@@ -1,5 +1,7 @@
 //! Calls that an adapter holds until they are confirmed.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::adapter::Operation;
@@ -74,7 +76,7 @@ pub(in crate::checks) fn params(
         let shown = thing.made.data().and_then(|data| thing.resource.object(data));
         let now = shown.cloned().unwrap_or_default();
         let input = thing.resource.changeable(run).into_iter().find_map(|field| {
-            let value = field.other(now.get(field.name).unwrap_or(&Value::Null))?;
+            let value = field.other(run, now.get(field.name).unwrap_or(&Value::Null))?;
             Some(json!({ field.name: value }))
         });
         params.insert("input".to_owned(), input?);
@@ -101,7 +103,7 @@ pub(super) async fn gated(run: &Run) -> &[GatedOperation] {
     &all_gated(run).await.found
 }
 
-/// All operations that require confirmation, and the reason why the list may be incomplete. Calls every
+/// All operations that require confirmation, and the reasons why the list may be incomplete. Calls every
 /// permitted operation once to find out.
 async fn all_gated(run: &Run) -> &GatedOperations {
     let found = run.resources().gated.get_or_init(|| async {
@@ -126,7 +128,7 @@ async fn all_gated(run: &Run) -> &GatedOperations {
                 }
             }
         }
-        let mut untried = unheard.results().skipped.into_keys().next();
+        let mut untried: Vec<_> = unheard.results().skipped.into_keys().collect();
         for operation in may_be_gated(run) {
             if !found.is_empty() || run.forbids(operation).is_some() {
                 continue;
@@ -138,15 +140,13 @@ async fn all_gated(run: &Run) -> &GatedOperations {
                 run.call(operation, params, &unheard).await;
             }
             if !run.was_let_run(&operation.name) {
-                untried.get_or_insert_with(|| {
-                    if operation.lacks_reading_name() {
-                        return Skip::NotReading(operation.name.clone());
-                    }
-                    Skip::NoFixture(format!(
+                untried.push(match operation.lacks_reading_name() {
+                    true => Skip::NotReading(operation.name.clone()),
+                    false => Skip::NoFixture(format!(
                         "whether `{name}` requires confirmation: add its parameters under \
                          [params.{name}]",
                         name = operation.name
-                    ))
+                    )),
                 });
             }
         }
@@ -206,26 +206,29 @@ pub(in crate::checks) async fn none(run: &Run, cases: &Cases) {
     let says_so = |operation: &&Operation| stated.says_confirmed(operation);
     let is_claimed = run.adapter.capability("confirmation") == Some(true);
     let confirmed = run.adapter.operations.iter().find(says_so);
-    // The report lists excluded operations beside the verdict.
-    let mut forbidden = may_be_gated(run)
-        .filter_map(|operation| run.forbids(operation))
-        .filter(|why| !matches!(why, Skip::LeftOut(_)));
-    match (forbidden.next(), confirmed) {
-        (Some(why), _)
-            if is_claimed || confirmed.is_some() || !run.adapter.documents_query("danger") =>
-        {
-            cases.skip(why);
+    let is_stated = is_claimed || confirmed.is_some();
+    // The report lists excluded operations beside the verdict. The sample has operations of every form.
+    let is_open = |why: &Skip| match why {
+        Skip::LeftOut(_) => false,
+        Skip::NotSampled(_) => is_stated,
+        _ => true,
+    };
+    let forbidden = may_be_gated(run).filter_map(|operation| run.forbids(operation));
+    let forbidden: BTreeSet<_> = forbidden.filter(is_open).collect();
+    match confirmed {
+        _ if !forbidden.is_empty() && (is_stated || !run.adapter.documents_query("danger")) => {
+            forbidden.into_iter().for_each(|why| cases.skip(why));
         }
-        (_, Some(operation)) => cases.skip_without(format!(
+        Some(operation) => cases.skip_without(format!(
             "an operation that requires confirmation and acts on items that the run creates, unlike `{}`",
             operation.name
         )),
         _ if is_claimed => cases.skip_without("an operation that requires confirmation and acts on items that the run creates"),
         // If the adapter documents for each operation that it runs without confirmation, that is its
         // design.
-        _ => match untried.filter(|_| !run.adapter.documents_query("danger")) {
-            Some(why) => cases.skip(why),
-            None => cases.not_applicable("no operation requires confirmation"),
-        },
+        _ if untried.is_empty() || run.adapter.documents_query("danger") => {
+            cases.not_applicable("no operation requires confirmation");
+        }
+        _ => untried.into_iter().for_each(|why| cases.skip(why)),
     }
 }

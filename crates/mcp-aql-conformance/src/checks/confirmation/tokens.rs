@@ -6,6 +6,7 @@ use super::pending_call::{PendingCall, ask, gated, held, none, params};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
+use crate::category::Category;
 use crate::checks::danger_levels::DangerLevels;
 use crate::items::confirmed;
 use crate::resources::GatedOperation;
@@ -69,6 +70,13 @@ pub(super) async fn single_use(run: &Run, cases: &Cases) {
         return cases.skip_without(format!("a token that `{}` accepts", asked.operation.name));
     }
     let Some(again) = asked.with(run, &token, cases).await else { return };
+    let is_gone = asked.operation.category == Some(Category::Delete);
+    if is_gone && again.code() == Some("NOT_FOUND_RESOURCE") {
+        return cases.not_applicable(format!(
+            "`{}` looks for the item, which the first call removed, before it looks at the token",
+            asked.operation.name
+        ));
+    }
     cases.expect(again.code().is_some_and(|code| code.starts_with("TOKEN_")), || {
         asked.finding(
             &again,

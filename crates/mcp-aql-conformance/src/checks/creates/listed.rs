@@ -1,13 +1,16 @@
-//! Checks that lists contain all stored items.
+//! Checks that lists contain all stored items with their fields.
 
 use serde_json::Value;
 
 use super::creatable;
 use crate::adapter::Operation;
 use crate::cases::{Cases, Finding};
+use crate::checks::fields::fields_of_type;
+use crate::items::{CreatedItem, same};
 use crate::pages;
 use crate::resources::{Resource, Role};
 use crate::run::Run;
+use crate::wording;
 
 /// Creates two items and reads the list before and after. The two items must have been added, and no other
 /// item may be missing. Two items and the comparison reveal a list of every second item and a list of the
@@ -31,10 +34,15 @@ pub(super) async fn listed(run: &Run, cases: &Cases) {
 }
 
 async fn listed_of(run: &Run, kind: &Resource, list: &Operation, cases: &Cases) {
-    let Some(before) = ids(run, kind, list, cases).await else { return };
+    let ids = |items: &[Value]| -> Vec<Value> {
+        items.iter().filter_map(|item| kind.identity(item)).collect()
+    };
+    let Some(before) = pages::all_stored(run, list, cases).await else { return };
+    let before = ids(&before);
     let Some(first) = run.make(kind, cases).await else { return };
     let Some(second) = run.make_another(&first, cases).await else { return };
-    let Some(after) = ids(run, kind, list, cases).await else { return };
+    let Some(items) = pages::all_stored(run, list, cases).await else { return };
+    let after = ids(&items);
     let created = [&first.id, &second.id];
     let missing: Vec<_> =
         before.iter().chain(created).filter(|id| !after.contains(id)).cloned().collect();
@@ -52,10 +60,47 @@ async fn listed_of(run: &Run, kind: &Resource, list: &Operation, cases: &Cases) 
             "return every stored item, or document how to get the next page (`first` and `after`)",
         )
     });
+    is_listed_whole(run, &first, list, &items, cases).await;
 }
 
-/// The identifiers of all items of a list.
-async fn ids(run: &Run, kind: &Resource, list: &Operation, cases: &Cases) -> Option<Vec<Value>> {
-    let items = pages::all_stored(run, list, cases).await?;
-    Some(items.iter().filter_map(|item| kind.identity(item)).collect())
+/// Compares a created item in a list, which has all fields if the list can return them, with the item as it is read
+/// alone. A list without selectable fields may return fewer of them.
+async fn is_listed_whole(
+    run: &Run,
+    thing: &CreatedItem<'_>,
+    list: &Operation,
+    items: &[Value],
+    cases: &Cases,
+) {
+    let kind = thing.resource;
+    let is_it = |item: &&Value| kind.identity(item).is_some_and(|id| same(&thing.id, &id));
+    let Some(listed) = items.iter().find(is_it) else { return };
+    let Some(read) = kind.operation(&run.adapter, Role::Read) else { return };
+    let Some(stored) = run.stored(thing, cases).await else { return };
+    let documented: Vec<_> =
+        fields_of_type(run, list).into_iter().filter_map(|field| field.name()).collect();
+    let settable = kind.settable(run);
+    let is_settable = |name: &String| settable.contains(name);
+    let can_return_all = list.parameter("fields").is_some();
+    let must_have = |name: &String| match documented.is_empty() {
+        true => can_return_all && is_settable(name),
+        false => can_return_all && documented.contains(&name.as_str()),
+    };
+    // Other fields may change with time.
+    let differs = |name: &String, value: &Value| match listed.get(name) {
+        Some(listed) => is_settable(name) && !same(value, listed),
+        None => must_have(name) && !value.is_null(),
+    };
+    let members = stored.as_object().into_iter().flatten();
+    let fields = members.filter(|(name, _)| !name.starts_with('_'));
+    let wrong: Vec<_> =
+        fields.filter(|(name, value)| differs(name, value)).map(|(name, _)| name).collect();
+    cases.expect(wrong.is_empty(), || {
+        Finding::shown(
+            format!("{}: {}", list.name, wording::listed(&wrong)),
+            listed.clone(),
+            format!("the fields of the item as `{}` returns it: {stored}", read.name),
+            "return the same item in lists and alone: with all fields for `fields: \"full\"`",
+        )
+    });
 }

@@ -21,7 +21,7 @@ pub(super) const CHECKS: &[Check] = checks![
     Must 1 "creates.values_kept" => Changes(stored::values_kept), ["REQ-CNF-04", "REQ-CNF-13"],
         "Texts keep their case and spaces, and lists keep their order, unless the description says otherwise";
     Must 2 "creates.listed" => Alone(listed::listed), ["REQ-CNF-13", "REQ-COL-10"],
-        "A list of a resource has all its items, including the created ones";
+        "A list of a resource has all its items, including the created ones, with the fields that they have alone";
     Should 2 "creates.result_matches" => Changes(stored::result_matches),
         ["REQ-CNF-13", "REQ-RQ-09"],
         "The result of a CREATE operation equals the item as read afterwards";

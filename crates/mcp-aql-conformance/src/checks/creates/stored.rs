@@ -7,7 +7,6 @@ use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::checks::calls::valid;
-use crate::checks::encoding::is_free;
 use crate::checks::stated_changes::{StatedChanges, is_same_set};
 use crate::items::{self, CreatedItem, same};
 use crate::nouns::is_identifier;
@@ -109,8 +108,8 @@ fn is_data(parameter: Option<&Parameter>) -> bool {
     })
 }
 
-/// A value that adapters often alter: a text with capitals and inner spaces, or an unsorted list. The
-/// duplicate in the list shows whether the adapter stores lists or sets.
+/// A value that adapters often alter: a text with capitals, spaces and characters beyond ASCII, or an unsorted list.
+/// The duplicate in the list shows whether the adapter stores lists or sets.
 fn hard(run: &Run, parameter: &Parameter) -> Option<Value> {
     let shape = Shape::of(&run.adapter, parameter);
     let is_plain = !resources::is_control(&parameter.name)
@@ -118,7 +117,9 @@ fn hard(run: &Run, parameter: &Parameter) -> Option<Value> {
         && parameter.member("sensitive").is_none();
     let is_unique = parameter.member("uniqueItems") == Some(&Value::Bool(true));
     let made = match parameter.kind.as_str() {
-        "string" if is_free(run, parameter) => vec![json!("  Zeta  and Alpha  ")],
+        "string" => {
+            StatedChanges::of(Some(parameter), None).hard_text("Zeta", shape).into_iter().collect()
+        }
         "array" if is_unique => vec![json!(["zeta", "alpha"])],
         "array" => vec![json!(["zeta", "Alpha", "beta", "zeta"]), json!(["zeta", "zeta", "Alpha"])],
         _ => return None,

@@ -26,9 +26,7 @@ pub(super) const CHECKS: &[Check] = checks![
 
 /// Whether a parameter accepts any text.
 pub(super) fn is_free(run: &Run, parameter: &Parameter) -> bool {
-    ["enum", "pattern", "format"].iter().all(|member| parameter.member(member).is_none())
-        && parameter.kind == "string"
-        && Shape::of(&run.adapter, parameter).words().is_none()
+    parameter.kind == "string" && Shape::of(&run.adapter, parameter).is_free_text()
 }
 
 /// The free-text parameters of operations that change nothing.

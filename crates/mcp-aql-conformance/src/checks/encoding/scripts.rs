@@ -9,8 +9,9 @@ use crate::cases::{Cases, Finding};
 use crate::category::Category;
 use crate::checks::calls::valid_or_missing;
 use crate::checks::stated_changes::StatedChanges;
+use crate::items::varied;
 use crate::nouns::is_identifier;
-use crate::resources::RESERVED;
+use crate::resources::{RESERVED, is_control};
 use crate::run::Run;
 use crate::shape::Shape;
 
@@ -97,66 +98,140 @@ pub(super) async fn round_trip(run: &Run, cases: &Cases) {
         .of(Category::Create)
         .filter(|operation| !RESERVED.contains(&operation.name.as_str()));
     let texts = operations.filter_map(|operation| {
-        let mut parameters = operation.parameters.iter();
-        let text = parameters
-            .find(|parameter| is_free(run, parameter) && !is_identifier(&parameter.name))?;
-        Some((operation, text))
+        let parameters = operation.parameters.iter();
+        let texts: Vec<_> = parameters.filter(|it| is_stored_text(run, it)).collect();
+        (!texts.is_empty()).then_some((operation, texts))
     });
     let texts =
         cases.some_or_not_applicable(texts, "no CREATE operation has parameters for free text");
-    for (operation, parameter) in texts {
-        for (what, text) in TEXTS {
-            create_with(run, operation, parameter, (what, text), cases).await;
+    for (operation, parameters) in texts {
+        let mut parameters = parameters;
+        for turn in 0..TEXTS.len() {
+            let created = create_with(run, operation, &parameters, turn, cases).await;
+            if created.is_some() || parameters.len() == 1 {
+                continue;
+            }
+            // A rule that introspection cannot express may apply to one of the parameters.
+            let mut accepted = Vec::new();
+            for parameter in parameters {
+                if create_with(run, operation, &[parameter], turn, cases).await.is_some() {
+                    accepted.push(parameter);
+                }
+            }
+            parameters = accepted;
+            if parameters.is_empty() {
+                cases.skip_without(format!(
+                    "`{name}` created nothing: add parameters that it accepts under [params.{name}]",
+                    name = operation.name
+                ));
+                break;
+            }
         }
     }
 }
 
+/// Whether a parameter holds free text of the item.
+fn is_stored_text(run: &Run, parameter: &Parameter) -> bool {
+    is_free(run, parameter)
+        && !is_identifier(&parameter.name)
+        && !is_control(&parameter.name)
+        && parameter.member("sensitive") != Some(&Value::Bool(true))
+}
+
+/// Creates an item with a text in each of these parameters, each with another one, so that every parameter gets
+/// every text in turn. Returns `None` if nothing was created.
 async fn create_with(
     run: &Run,
     operation: &Operation,
-    parameter: &Parameter,
-    (what, text): (&str, &str),
+    parameters: &[&Parameter],
+    turn: usize,
     cases: &Cases,
-) {
-    let Some(params) = with_text(run, operation, parameter, text, cases) else { return };
-    let sent = params.get(&parameter.name).cloned().unwrap_or_default();
-    let Some(exchange) = run.call(operation, params, cases).await else { return };
+) -> Option<()> {
+    let mut params = Map::new();
+    let mut tried = Vec::new();
+    for (at, parameter) in parameters.iter().enumerate() {
+        let (what, text) = TEXTS.get((turn + at) % TEXTS.len())?;
+        let with_text = with_text(run, operation, parameter, text, cases);
+        let Some(mut with_text) = with_text else { continue };
+        let Some(sent) = with_text.remove(&parameter.name) else { continue };
+        // Texts of earlier parameters stay.
+        with_text.append(&mut params);
+        params = with_text;
+        params.insert(parameter.name.clone(), sent);
+        tried.push((*parameter, *what));
+    }
+    if tried.is_empty() {
+        return Some(());
+    }
+    let mut exchange = run.call(operation, params.clone(), cases).await?;
+    if exchange.code().is_some_and(|code| code.starts_with("CONFLICT_")) {
+        params = varied(run, operation, &params, turn);
+        exchange = run.call(operation, params.clone(), cases).await?;
+    }
     let Some(data) = exchange.data() else {
         // Other checks report whether the item can be created at all.
-        if is_text_refused(&exchange) {
-            return is_taken(&exchange, &parameter.name, what, cases);
+        if is_text_refused(&exchange)
+            && let [(parameter, what)] = tried.as_slice()
+        {
+            is_taken(&exchange, &parameter.name, what, cases);
+            return Some(());
         }
-        return cases.skip_without(format!(
-            "`{}` created nothing: add parameters that it accepts under [params.{}]",
-            operation.name, operation.name
-        ));
+        return None;
     };
-    let Some(shown) = find(data, &parameter.name) else {
-        return cases.skip_without(format!(
-            "`{}` does not return `{}` of the created item",
-            operation.name, parameter.name
-        ));
-    };
-    let changes = StatedChanges::of(Some(parameter), None);
-    cases.expect(*shown == sent || changes.allow(&sent, shown), || {
-        Finding::of(
-            &exchange,
-            format!("{}: `{}`", operation.name, parameter.name),
-            format!("`{}` unchanged, with {what}", parameter.name),
-            "store text unchanged: do not normalize, escape or replace characters",
-        )
-    });
+    for (parameter, what) in tried {
+        let sent = params.get(&parameter.name).cloned().unwrap_or_default();
+        let Some(shown) = shown(run, operation, data, &parameter.name) else {
+            cases.skip_without(format!(
+                "`{}` does not return `{}` of the created item",
+                operation.name, parameter.name
+            ));
+            continue;
+        };
+        let changes = StatedChanges::of(Some(parameter), None);
+        cases.expect(*shown == sent || changes.allow(&sent, shown), || {
+            Finding::of(
+                &exchange,
+                format!("{}: `{}`", operation.name, parameter.name),
+                format!("`{}` unchanged, with {what}", parameter.name),
+                "store text unchanged: do not normalize, escape or replace characters",
+            )
+        });
+    }
+    Some(())
 }
 
-/// Finds a member of this name at any depth.
+/// A field of the created item in `data`. The item may be in a member of the same name as the field: `{"tag":
+/// {"tag": "red"}}`.
+fn shown<'v>(run: &Run, operation: &Operation, data: &'v Value, name: &str) -> Option<&'v Value> {
+    let kind = run.resources().of_operation(&operation.name);
+    let item = kind.and_then(|kind| kind.object(data));
+    item.and_then(|item| item.get(name)).or_else(|| find(data, name))
+}
+
+/// Finds a member of this name at any depth, except one that contains a member of the same name.
 fn find<'a>(data: &'a Value, name: &str) -> Option<&'a Value> {
     let members = data.as_object()?;
-    members.get(name).or_else(|| members.values().find_map(|member| find(member, name)))
+    let inside = members.values().find_map(|member| find(member, name));
+    let own = members.get(name);
+    if own.is_some_and(Value::is_object) { inside.or(own) } else { own.or(inside) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn finds_fields_that_are_named_like_their_item() {
+        for data in [
+            json!({ "tag": { "tag_id": 1, "tag": "red" } }),
+            json!({ "tag": "red", "colour": { "tag": "blue" } }),
+            json!({ "result": { "tag": { "tag": "red" } } }),
+        ] {
+            assert_eq!(find(&data, "tag"), Some(&json!("red")), "{data}");
+        }
+        assert_eq!(find(&json!({ "tag": { "name": "x" } }), "tag"), Some(&json!({ "name": "x" })));
+        assert_eq!(find(&json!({ "name": "x" }), "tag"), None);
+    }
 
     #[test]
     fn shortened_text_does_not_end_in_a_space() {

@@ -107,7 +107,7 @@ fn is_path(name: &str) -> bool {
 }
 
 /// The fields of an operation's item type, as introspection documents them.
-fn fields_of_type<'a>(run: &'a Run, operation: &'a Operation) -> Vec<Shape<'a>> {
+pub(super) fn fields_of_type<'a>(run: &'a Run, operation: &'a Operation) -> Vec<Shape<'a>> {
     let returned = operation.details().pointer("/returns/name").and_then(Value::as_str);
     let fields = |name: &str| -> Vec<&'a Value> {
         let known = run.adapter.types.iter().find(|known| known.name == name);

@@ -127,11 +127,22 @@ fn shown(operation: &Operation) -> impl Iterator<Item = &Value> {
     operation.details().get("examples").and_then(Value::as_array).into_iter().flatten()
 }
 
+/// Whether the list of parameters shows what a valid call looks like: all required values are plain, or lists of plain
+/// values. The check `introspection.object_members` judges whether the members of `input` are shown.
+fn is_plain_call(run: &Run, operation: &Operation) -> bool {
+    let is_plain =
+        |shape: Shape<'_>| shape.is_plain() || shape.items().is_some_and(Shape::is_plain);
+    let mut values = operation.required().filter(|parameter| parameter.name != "input");
+    values.all(|parameter| is_plain(Shape::of(&run.adapter, parameter)))
+}
+
 pub(super) fn examples(run: &Run, cases: &Cases) {
+    let mut is_any = false;
     for operation in &run.adapter.operations {
-        if operation.required().next().is_none() {
+        if shown(operation).next().is_none() && is_plain_call(run, operation) {
             continue;
         }
+        is_any = true;
         cases.expect(shown(operation).next().is_some(), || {
             Finding::shown(
                 &operation.name,
@@ -150,6 +161,9 @@ pub(super) fn examples(run: &Run, cases: &Cases) {
                 ));
             }
         }
+    }
+    if !is_any {
+        cases.not_applicable("no operation requires an object, and none documents an example");
     }
 }
 

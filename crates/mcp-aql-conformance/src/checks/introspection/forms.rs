@@ -1,6 +1,7 @@
 //! Checks of the form of lists and details.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
@@ -172,17 +173,21 @@ pub(super) fn no_protocol_elsewhere(run: &Run, cases: &Cases) {
     }
 }
 
+/// The members of the details of an operation, in a sentence.
+static DETAILS_FIX: LazyLock<String> = LazyLock::new(|| {
+    let (required, optional) = forms::OPERATION.members();
+    format!(
+        "give `data.operation` the members {}, and of optional ones only {}",
+        listed(required),
+        listed(optional)
+    )
+});
+
 pub(super) fn details_form(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
         let details = operation.details_as_sent();
         forms::OPERATION.check(details, cases, |reported| {
-            Finding::shown(
-                &operation.name,
-                details.clone(),
-                reported,
-                "give `data.operation` the eight required members, and of optional ones only \
-                 examples, computed_fields, aggregation_support, relationship_capabilities, lifecycle",
-            )
+            Finding::shown(&operation.name, details.clone(), reported, DETAILS_FIX.as_str())
         });
     }
 }
@@ -317,16 +322,26 @@ pub(super) fn type_details_form(run: &Run, cases: &Cases) {
     }
 }
 
-/// The parameters that the protocol itself names in another form (§8.6.3).
-const NAMED_BY_THE_PROTOCOL: [(&str, &str); 2] =
-    [("record_execution_step", "stepDescription"), ("record_execution_step", "nextActionHint")];
+/// The names that the protocol itself writes in another form: parameters of steps (§8.6.3), members of directives and
+/// notifications (§8.7.1 and 8.7.3), settings of the evaluation (§8.7.4), and the input of aggregators.
+const NAMED_BY_THE_PROTOCOL: [&str; 10] = [
+    "stepDescription",
+    "nextActionHint",
+    "stepsRemaining",
+    "nextStepRisk",
+    "verificationId",
+    "maxAutonomousSteps",
+    "riskTolerance",
+    "requiresApproval",
+    "autoApprove",
+    "maxResults",
+];
 
 pub(super) fn snake_case(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
         let names = operation.parameters.iter().map(|parameter| parameter.name.as_str());
         for name in names.chain([operation.name.as_str()]) {
-            let is_of_protocol = NAMED_BY_THE_PROTOCOL.contains(&(operation.name.as_str(), name));
-            cases.expect(is_snake_case(name) || is_of_protocol, || {
+            cases.expect(is_snake_case(name) || NAMED_BY_THE_PROTOCOL.contains(&name), || {
                 Finding::shown(
                     format!("{}: {name}", operation.name),
                     name,

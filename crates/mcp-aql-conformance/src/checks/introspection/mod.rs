@@ -81,7 +81,7 @@ pub(super) const CHECKS: &[Check] = checks![
     Should 1 "introspection.standard_types" => Learned(content::standard_types), ["REQ-INT-23"],
         "The list of types includes those of the protocol itself";
     Should 1 "introspection.examples" => Learned(content::examples), ["REQ-INT-25"],
-        "Operations with required parameters have an example";
+        "Operations whose required parameters are not only plain values have an example";
     Must 1 "introspection.examples_fit" => Learned(content::examples_fit),
         ["REQ-INT-15", "REQ-INT-20"],
         "Examples have the name of their operation, and documented parameters with valid values";

@@ -10,6 +10,12 @@ use crate::run::{Run, arguments, do_all};
 use crate::shape::{Fault, Shape};
 use crate::values;
 
+/// The fix with both texts of the protocol, because adapters that reject names beside `operation` refer to the second.
+const RESOLUTION_FIX: &str = "look for a parameter in `params`, and then beside `operation`, and prefer the value in `params` if there are two. \
+     Section 4.2 says \"Parameters MAY appear at multiple levels. Resolution follows this precedence\", which is a \
+     permission for clients; section 4.6.1 checks unknown names beside `operation` \"when parameter resolution is \
+     enabled\", but the protocol has no setting that disables it";
+
 pub(super) async fn nested(run: &Run, cases: &Cases) {
     if run.adapter.reads().next().is_none() {
         nested_in_introspect(run, cases).await;
@@ -116,7 +122,7 @@ pub(super) async fn top_level(run: &Run, cases: &Cases) {
                     "VALIDATION_INVALID_TYPE for `{}`: whose value is beside `operation`",
                     parameter.name
                 ),
-                "look for a parameter in `params`, and then beside `operation`",
+                RESOLUTION_FIX,
             )
         });
     });
@@ -148,7 +154,7 @@ pub(super) async fn nested_wins(run: &Run, cases: &Cases) {
                     &exchange,
                     subject(operation, parameter),
                     format!("VALIDATION_INVALID_TYPE for the `{}` in `params`", parameter.name),
-                    "prefer the value in `params` if there are two",
+                    RESOLUTION_FIX,
                 )
             });
         }
@@ -168,7 +174,7 @@ pub(super) async fn nested_wins(run: &Run, cases: &Cases) {
                 &exchange,
                 subject(operation, parameter),
                 format!("the `{}` beside `operation` to be ignored", parameter.name),
-                "prefer the value in `params` if there are two",
+                RESOLUTION_FIX,
             )
         });
     });

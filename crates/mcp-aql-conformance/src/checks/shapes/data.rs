@@ -69,12 +69,13 @@ pub(super) fn single_wrapped(run: &Run, exchange: &Exchange, cases: &Cases) {
         return;
     }
     const NEUTRAL: [&str; 6] = ["result", "results", "response", "value", "item", "object"];
-    let is_only = data.len() == 1 && !NEUTRAL.iter().any(|name| data.contains_key(*name));
-    cases.expect(is_only || data.contains_key(thing), || {
+    // The normative example of §5.2 has the fields of the item in `data`.
+    let is_hidden = NEUTRAL.iter().any(|name| data.get(*name).is_some_and(Value::is_object));
+    cases.expect(!is_hidden || data.contains_key(thing), || {
         Finding::of(
             exchange,
             exchange.operation(),
-            format!("the item under its own name, {{\"{thing}\": {{…}}}} in `data`"),
+            format!("the item under its own name, {{\"{thing}\": {{…}}}} in `data`, or its fields in `data`"),
             format!("put the item into `data.{thing}`"),
         )
     });

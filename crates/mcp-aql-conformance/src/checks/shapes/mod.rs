@@ -26,7 +26,7 @@ pub(super) const CHECKS: &[Check] = checks![
     Should 1 "shapes.collection_items" => Every(data::collection_items), ["REQ-RSP-11"],
         "A list is in `data.items`";
     Should 1 "shapes.single_wrapped" => Every(data::single_wrapped), ["REQ-RSP-11"],
-        "A single item is in `data` under the name of its resource";
+        "A single item is in `data`, directly or under the name of its resource";
     Should 1 "shapes.as_typed" => Every(data::as_typed), ["REQ-INT-22", "REQ-INT-20"],
         "Results have the fields of the documented type, and created items have no others";
     Must 1 "shapes.dates" => Every(values::dates), ["REQ-ENC-03"],

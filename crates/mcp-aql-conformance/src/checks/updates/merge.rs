@@ -21,7 +21,7 @@ pub(super) async fn result_matches(run: &Run, cases: &Cases) {
         // A field with a value, because results may omit fields without one.
         let field = subject.thing.resource.changeable(run).into_iter().find_map(|field| {
             let value = now.get(field.name).filter(|value| !value.is_null())?;
-            Some((field.name, field.other(value)?))
+            Some((field.name, field.other(run, value)?))
         });
         let Some((name, value)) = field else { continue };
         let changed = subject.changed(run, only(name, value), cases).await;
@@ -34,44 +34,79 @@ pub(super) async fn overwrites(run: &Run, cases: &Cases) {
     for subject in subjects(run, cases).await {
         let Some(now) = run.stored(&subject.thing, cases).await else { continue };
         let fields = subject.thing.resource.changeable(run);
-        let shown = fields.iter().filter(|field| !field.is_sensitive);
-        let news =
-            shown.filter_map(|field| Some((field.name, field.other(member(&now, field.name))?)));
-        let news: Vec<_> = news.collect();
-        if news.is_empty() {
+        let shown: Vec<_> = fields.iter().filter(|field| !field.is_sensitive).collect();
+        let word = format!("Z{}", run.resources().next_number());
+        let plain = |field: &Field<'_>| field.other(run, member(&now, field.name));
+        let hard = |field: &Field<'_>| {
+            let changes = stated_changes(run, &subject, &fields, field.name);
+            changes.hard_text(&word, field.shape)
+        };
+        let plain = inputs_of(&shown, plain);
+        let hard = inputs_of(&shown, hard);
+        if plain.is_empty() {
             // The call records the reason for the skip.
             subject.change(run, cases).await;
         }
-        let all: Map<_, _> =
-            news.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let mut all = plain.clone();
+        all.extend(hard.clone());
         let Some(tried) = subject.call(run, [("input", all.clone().into())], cases).await else {
             continue;
         };
         if !tried.succeeded() && run.stored(&subject.thing, cases).await.is_none() {
             continue;
         }
-        let inputs = if tried.succeeded() {
-            vec![all]
-        } else {
-            // The values may violate a rule together, so each is tried on its own.
-            all.into_iter().map(|one| Map::from_iter([one])).collect()
-        };
-        for input in inputs {
-            let changed = subject.changed(run, input.clone().into(), cases).await;
-            let Some((exchange, after)) = changed else { continue };
-            for (name, value) in &input {
-                let changes = stated_changes(run, &subject, &fields, name);
-                cases.expect(changes.allow(value, member(&after, name)), || Finding {
-                    received: after.clone(),
-                    ..Finding::of(
-                        &exchange,
-                        subject.field(name),
-                        format!("`{name}` with the new value {value} after the update"),
-                        "store the values in `input`",
-                    )
-                });
+        let mut inputs = vec![all];
+        if !tried.succeeded() {
+            // The values may violate a rule together, so each is tried on its own; texts that are rejected are replaced
+            // by plain ones.
+            inputs.clear();
+            for (name, value) in plain {
+                let text = hard.get(&name).map(|text| only(&name, text.clone()));
+                let is_accepted = match text {
+                    Some(input) => subject.call(run, [("input", input)], cases).await,
+                    None => None,
+                }
+                .is_some_and(|exchange| exchange.succeeded());
+                let hard = hard.get(&name).filter(|_| is_accepted).cloned();
+                inputs.push(Map::from_iter([(name, hard.unwrap_or(value))]));
             }
         }
+        for input in inputs {
+            are_stored(run, &subject, &fields, &input, cases).await;
+        }
+    }
+}
+
+/// The values of fields, by the name of the field.
+fn inputs_of(
+    fields: &[&Field<'_>],
+    value: impl Fn(&Field<'_>) -> Option<Value>,
+) -> Map<String, Value> {
+    fields.iter().filter_map(|field| Some((field.name.to_owned(), value(field)?))).collect()
+}
+
+/// Sends an `input`, and compares its values with the item as read afterwards.
+async fn are_stored(
+    run: &Run,
+    subject: &Subject<'_>,
+    fields: &[Field<'_>],
+    input: &Map<String, Value>,
+    cases: &Cases,
+) {
+    let changed = subject.changed(run, input.clone().into(), cases).await;
+    let Some((exchange, after)) = changed else { return };
+    for (name, value) in input {
+        let changes = stated_changes(run, subject, fields, name);
+        cases.expect(changes.allow(value, member(&after, name)), || Finding {
+            received: after.clone(),
+            ..Finding::of(
+                &exchange,
+                subject.field(name),
+                format!("`{name}` with the new value {value} after the update"),
+                "store the values in `input` unchanged; if the adapter is meant to trim a text or to change its \
+                 case or its spaces, say so in the description of the field",
+            )
+        });
     }
 }
 
@@ -96,7 +131,7 @@ pub(super) async fn preserves(run: &Run, cases: &Cases) {
         let created = kind.unchangeable(run).into_iter().filter(|name| name.starts_with("created"));
         let watched: Vec<_> = watched.into_iter().chain(created).chain([kind.id.clone()]).collect();
         for field in kind.changeable(run) {
-            let Some(value) = field.other(member(&now, field.name)) else { continue };
+            let Some(value) = field.other(run, member(&now, field.name)) else { continue };
             let changed = subject.changed(run, only(field.name, value), cases).await;
             let Some((exchange, after)) = changed else { continue };
             let lost: Vec<_> = watched

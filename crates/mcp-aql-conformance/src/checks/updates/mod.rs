@@ -93,7 +93,7 @@ impl<'a> Subject<'a> {
     async fn change(&self, run: &'a Run, cases: &Cases) -> Option<(&'a str, Value, Value)> {
         let now = run.stored(&self.thing, cases).await?;
         let found = self.thing.resource.changeable(run).into_iter().find_map(|field| {
-            Some((field.name, field.other(now.get(field.name).unwrap_or(&Value::Null))?))
+            Some((field.name, field.other(run, now.get(field.name).unwrap_or(&Value::Null))?))
         });
         if found.is_none() {
             cases.skip_without(format!(

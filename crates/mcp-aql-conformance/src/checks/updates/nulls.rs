@@ -50,11 +50,12 @@ async fn removes_field(
     now: &Value,
     cases: &Cases,
 ) -> bool {
+    let mut before = now.clone();
     if member(now, field.name).is_null() {
         let Some(value) = whole(field.shape) else { return false };
-        if subject.changed(run, only(field.name, value), cases).await.is_none() {
-            return false;
-        }
+        let changed = subject.changed(run, only(field.name, value), cases).await;
+        let Some((_, filled)) = changed else { return false };
+        before = filled;
     }
     let input = only(field.name, Value::Null);
     let Some(exchange) = subject.call(run, [("input", input)], cases).await else { return true };
@@ -68,13 +69,22 @@ async fn removes_field(
         ));
         return true;
     }
-    cases.expect_success(&exchange, is_gone, || Finding {
+    let settable = subject.thing.resource.settable(run);
+    let lost: Vec<_> = settable
+        .iter()
+        .filter(|name| *name != field.name && member(&before, name) != member(&after, name))
+        .collect();
+    cases.expect_success(&exchange, is_gone && lost.is_empty(), || Finding {
         received: json!([exchange.received(), after]),
         ..Finding::of(
             &exchange,
             subject.field(field.name),
-            format!("an item without `{}`, because null removes optional fields", field.name),
-            "distinguish null from omitted fields, and remove the field",
+            format!(
+                "an item without `{}` and with all its other fields, because null removes one optional field; \
+                 the item before was {before}",
+                field.name
+            ),
+            "distinguish null from omitted fields, and remove the field and no other",
         )
     });
     true

@@ -42,7 +42,7 @@ async fn misspell(run: &Run, subject: &Subject<'_>, fields: &[Field<'_>], cases:
     let is_field = |name: &str| fields.iter().any(|field| field.name == name);
     let wrong = fields.iter().filter_map(|field| {
         let wrong = misspelt(field.name).filter(|wrong| !is_field(wrong))?;
-        let value = field.other(now.get(field.name).unwrap_or(&Value::Null))?;
+        let value = field.other(run, now.get(field.name).unwrap_or(&Value::Null))?;
         Some((field.name, wrong, value))
     });
     for (name, wrong, value) in wrong.take(MAX_MISSPELT_FIELDS) {

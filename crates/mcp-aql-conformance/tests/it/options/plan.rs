@@ -137,7 +137,7 @@ fn plan_names_the_use_of_every_operation() {
     std::fs::write(&config, "[limits]\noperations = 1").unwrap();
     let (_, sampled) = plan(&["--config", &name], &["garden"]);
     let (_, why) = planned(&sampled, "semantic", "create_bed");
-    assert!(why.contains("not in the sample"), "{why}");
+    assert!(why.contains("outside the sample"), "{why}");
 }
 
 #[test]

@@ -1,23 +1,30 @@
 //! Collections in replies: items, page information, and walks through all pages.
 
+mod complete;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio::sync::SemaphorePermit;
 
-use crate::adapter::{Operation, Parameter};
+pub(crate) use self::complete::{all_stored, reads_all, shows_all};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
 use crate::json_size::weight;
-use crate::run::{MAX_WALK_KIB, Run};
+use crate::run::{MAX_WALK_KIB, MAX_WALKS_KIB, Run, arguments};
 
 /// The maximum number of walked pages of a collection.
 const MAX_PAGES: usize = 200;
 /// The maximum number of walked items of a collection.
 const MAX_ITEMS: usize = 20_000;
 
+/// The number of items up to which a check reads a list anew for each of its choices.
+const MAX_ITEMS_READ_ANEW: usize = 8_000;
+
 /// The maximum time to wait for memory of other walks.
-const MEMORY_WAIT_TIMEOUT: Duration = Duration::from_secs(5);
+const MEMORY_WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The parameters of cursor paging.
 pub(crate) const CURSORS: [&str; 4] = ["first", "after", "last", "before"];
@@ -89,7 +96,7 @@ pub(crate) struct Walk<'r> {
 /// All items of a collection.
 #[derive(Debug, Default)]
 pub(crate) struct Items<'r> {
-    items: Vec<Value>,
+    items: Arc<Vec<Value>>,
     /// The reserved memory.
     _room: Option<SemaphorePermit<'r>>,
 }
@@ -113,6 +120,8 @@ pub(crate) enum WalkError {
     Endless,
     /// The walk exceeds the memory limit.
     TooMuch,
+    /// Other walks take the memory for longer than this one could wait.
+    NoMemory,
 }
 
 impl<'r> Walk<'r> {
@@ -124,30 +133,44 @@ impl<'r> Walk<'r> {
         self
     }
 
-    /// Reserves memory for the walk. Returns false if there is not enough.
-    async fn take(&mut self, run: &'r Run, bytes: usize) -> bool {
+    /// Reserves memory for the walk.
+    async fn take(&mut self, run: &'r Run, bytes: usize) -> Result<(), WalkError> {
         let has = self.room.as_ref().map_or(0, SemaphorePermit::num_permits);
-        let Some(more) = taken(run, bytes, has).await else { return false };
+        let more = taken(run, bytes, has).await?;
         match &mut self.room {
             Some(room) => room.merge(more),
             None => self.room = Some(more),
         }
-        true
+        Ok(())
     }
 }
 
-/// Reserves memory for a walk that already holds `has` KiB, if available.
-async fn taken(run: &Run, bytes: usize, has: usize) -> Option<SemaphorePermit<'_>> {
+/// Reserves memory for a walk that already holds `has` KiB.
+async fn taken(run: &Run, bytes: usize, has: usize) -> Result<SemaphorePermit<'_>, WalkError> {
     let kib = bytes.div_ceil(1 << 10);
     if kib.saturating_add(has) > MAX_WALK_KIB {
-        return None;
+        return Err(WalkError::TooMuch);
     }
-    let acquired = run.room_for_walks.acquire_many(u32::try_from(kib).ok()?);
-    tokio::time::timeout(MEMORY_WAIT_TIMEOUT, acquired).await.ok()?.ok()
+    let permits = u32::try_from(kib).map_err(|_| WalkError::TooMuch)?;
+    let acquired = run.room_for_walks.acquire_many(permits);
+    let acquired = tokio::time::timeout(MEMORY_WAIT_TIMEOUT, acquired).await;
+    acquired.ok().and_then(Result::ok).ok_or(WalkError::NoMemory)
 }
 
 /// Walks through all pages of this size. Returns `None` if the first call could not be made.
 pub(crate) async fn walk<'r>(
+    run: &'r Run,
+    operation: &Operation,
+    params: &Map<String, Value>,
+    pages: (Direction, usize),
+    cases: &Cases,
+) -> Option<Walk<'r>> {
+    walk_up_to(usize::MAX, run, operation, params, pages, cases).await
+}
+
+/// Walks through at most this number of pages.
+pub(crate) async fn walk_up_to<'r>(
+    max_pages: usize,
     run: &'r Run,
     operation: &Operation,
     params: &Map<String, Value>,
@@ -170,8 +193,8 @@ pub(crate) async fn walk<'r>(
             return Some(walk.ended(way));
         };
         // The page and its items.
-        if !walk.take(run, 2 * weight(data)).await {
-            walk.broken = Some(WalkError::TooMuch);
+        if let Err(why) = walk.take(run, 2 * weight(data)).await {
+            walk.broken = Some(why);
             return Some(walk.ended(way));
         }
         let Some(found) = items(data) else {
@@ -190,7 +213,7 @@ pub(crate) async fn walk<'r>(
         let next = cursor(data, cursor_name).map(str::to_owned);
         exchange.drop_text();
         walk.pages.push(exchange);
-        if !goes_on {
+        if !goes_on || walk.pages.len() >= max_pages {
             return Some(walk.ended(way));
         }
         walk.broken = match &next {
@@ -206,6 +229,12 @@ pub(crate) async fn walk<'r>(
     }
 }
 
+/// How many of its choices a check may try that reads a list of this length several times for each choice. A long list costs
+/// many calls, so fewer choices of it are tried.
+pub(crate) fn affordable_choices(items: usize, reads: usize, max_choices: usize) -> usize {
+    (MAX_ITEMS_READ_ANEW / items.saturating_mul(reads).max(1)).clamp(1, max_choices)
+}
+
 /// Reads all items of a collection, with all their fields if possible. Skips the case if that fails.
 pub(crate) async fn all<'r>(
     run: &'r Run,
@@ -216,12 +245,37 @@ pub(crate) async fn all<'r>(
     if operation.parameter("fields").is_some() {
         params.entry("fields").or_insert_with(|| "full".into());
     }
+    let mut room = None;
+    let entry = run.lists.entry(&arguments(&operation.name, params.clone()));
+    let items = match entry {
+        Some(entry) => {
+            let read = async {
+                let (items, _room) = read_all(run, operation, params, cases).await.ok_or(())?;
+                Ok::<_, ()>(items)
+            };
+            run.lists.get_or_read(entry, read).await.ok()?
+        }
+        None => {
+            let (items, taken) = read_all(run, operation, params, cases).await?;
+            room = taken;
+            Arc::new(items)
+        }
+    };
+    Some(Items { items, _room: room })
+}
+
+/// Reads all items of a collection with these parameters. Returns them with the memory that is reserved for them.
+async fn read_all<'r>(
+    run: &'r Run,
+    operation: &Operation,
+    params: Map<String, Value>,
+    cases: &Cases,
+) -> Option<(Vec<Value>, Option<SemaphorePermit<'r>>)> {
     if is_paged(operation) {
         let walk = walk(run, operation, &params, (Direction::Forward, 100), cases).await?;
         match walk.broken {
-            None => return Some(Items { items: walk.items, _room: walk.room }),
-            Some(WalkError::TooMuch) => cases.skip(too_much(operation)),
-            Some(_) => cases.skip_without(format!("the pages of `{}` do not end", operation.name)),
+            None => return Some((walk.items, walk.room)),
+            Some(why) => skip_broken(operation, why, cases),
         }
         return None;
     }
@@ -230,164 +284,32 @@ pub(crate) async fn all<'r>(
         cases.skip_without(format!("`{}` returns no items", operation.name));
         return None;
     };
-    let Some(room) = taken(run, weight(data), 0).await else {
-        cases.skip(too_much(operation));
-        return None;
-    };
-    Some(Items { items: found.into_iter().cloned().collect(), _room: Some(room) })
-}
-
-/// The reason to skip a collection that exceeds the memory limit.
-pub(crate) fn too_much(operation: &Operation) -> Skip {
-    Skip::NoFixture(format!(
-        "the items of `{}` take more than {} MiB: store fewer for the run",
-        operation.name,
-        MAX_WALK_KIB >> 10
-    ))
-}
-
-/// Parameters that affect the presentation of items but not their selection.
-const SHOWING: [&str; 15] = [
-    "fields",
-    "preset",
-    "sort",
-    "sort_by",
-    "order",
-    "order_by",
-    "direction",
-    "aggregate",
-    "include_items",
-    "first",
-    "after",
-    "last",
-    "before",
-    "limit",
-    "offset",
-];
-/// Parameters of paging styles that are not walked. Without another parameter, such operations may return
-/// one of many pages.
-const PAGES: [&str; 12] = [
-    "cursor",
-    "page",
-    "page_number",
-    "page_size",
-    "page_token",
-    "per_page",
-    "max",
-    "max_results",
-    "count",
-    "size",
-    "skip",
-    "top",
-];
-
-/// Whether an operation returns a subset of the items by default.
-fn is_choosy(operation: &Operation) -> bool {
-    operation.parameters.iter().any(|parameter| {
-        let name = parameter.name.as_str();
-        let is_open = match parameter.member("default") {
-            None | Some(Value::Null) => true,
-            Some(Value::String(text)) => text.is_empty() || text == "all",
-            Some(Value::Array(items)) => items.is_empty(),
-            Some(Value::Object(members)) => members.is_empty(),
-            Some(_) => false,
-        };
-        let is_of_more = ["include_", "with_", "show_"].iter().any(|verb| name.starts_with(verb));
-        !SHOWING.contains(&name) && !PAGES.contains(&name) && (!is_open || is_of_more)
-    })
-}
-
-/// Whether a page states in any form that there are more.
-fn says_more(data: &Value, shown: usize) -> bool {
-    let Some(members) = data.as_object() else { return false };
-    members.iter().any(|(name, value)| match name.as_str() {
-        "has_more" | "hasMore" | "hasNextPage" | "has_next" | "truncated" => value == true,
-        "next" | "next_cursor" | "nextCursor" | "next_page" | "next_page_token" | "cursor" => {
-            value.is_number() || value.as_str().is_some_and(|next| !next.is_empty())
-        }
-        "total" | "total_count" | "totalCount" | "total_items" => {
-            value.as_u64().is_some_and(|total| total > shown as u64)
-        }
-        "items" | "edges" => false,
-        _ => says_more(value, shown),
-    })
-}
-
-/// Whether an operation returns all items if it is called without parameters, page by page if it has cursors.
-pub(crate) fn reads_all(operation: &Operation) -> bool {
-    let is_page = |parameter: &Parameter| {
-        let name = parameter.name.as_str();
-        PAGES.contains(&name) || ["limit", "offset"].contains(&name)
-    };
-    operation.required().next().is_none()
-        && !is_choosy(operation)
-        && (is_paged(operation) || !operation.parameters.iter().any(is_page))
-}
-
-/// Reads all items of such an operation. Skips the case if the result states that there are more.
-pub(crate) async fn all_stored<'r>(
-    run: &'r Run,
-    operation: &Operation,
-    cases: &Cases,
-) -> Option<Items<'r>> {
-    if !is_paged(operation) {
-        let exchange = run.call(operation, Map::new(), cases).await?;
-        let shown = exchange.data().and_then(items).map_or(0, |items| items.len());
-        if exchange.data().is_some_and(|data| says_more(data, shown)) {
-            cases.skip_without(format!(
-                "`{}` returns one of several pages: document `first` and `after`",
-                operation.name
-            ));
-            return None;
+    match taken(run, weight(data), 0).await {
+        Ok(room) => Some((found.into_iter().cloned().collect(), Some(room))),
+        Err(why) => {
+            skip_broken(operation, why, cases);
+            None
         }
     }
-    all(run, operation, Map::new(), cases).await
 }
 
-/// Reads all items, and returns whether they were all.
-pub(crate) async fn shows_all(run: &Run, operation: &Operation, cases: &Cases) -> bool {
-    let is_choosy = is_choosy(operation);
-    if operation.parameter("offset").is_some() && !is_paged(operation) {
-        return all_by_offset(run, operation, cases).await && !is_choosy;
-    }
-    if is_paged(operation) {
-        return all(run, operation, Map::new(), cases).await.is_some() && !is_choosy;
-    }
-    let Some(exchange) = run.call(operation, Map::new(), cases).await else { return false };
-    let Some(data) = exchange.data() else { return false };
-    let is_all = items(data).is_some_and(|items| !says_more(data, items.len()));
-    let is_page = |parameter: &Parameter| PAGES.contains(&parameter.name.as_str());
-    is_all
-        && !is_choosy
-        && operation.parameter("limit").is_none()
-        && !operation.parameters.iter().any(is_page)
-}
-
-/// Reads pages by offset until one is empty.
-async fn all_by_offset(run: &Run, operation: &Operation, cases: &Cases) -> bool {
-    const DEFAULT_LIMIT: u64 = 100;
-    let mut params = Map::new();
-    if let Some(limit) = operation.parameter("limit") {
-        let most = limit.member("maximum").and_then(Value::as_u64).unwrap_or(DEFAULT_LIMIT);
-        params.insert("limit".to_owned(), most.min(DEFAULT_LIMIT).into());
-    }
-    let (mut seen, mut last) = (0, Value::Null);
-    for _ in 0..MAX_PAGES {
-        params.insert("offset".to_owned(), seen.into());
-        let Some(exchange) = run.call(operation, params.clone(), cases).await else { return false };
-        let Some(data) = exchange.data() else { return false };
-        let Some(found) = items(data) else { return false };
-        if found.is_empty() {
-            return !says_more(data, seen);
+/// Skips a case because of a collection that could not be read.
+pub(crate) fn skip_broken(operation: &Operation, why: WalkError, cases: &Cases) {
+    let name = &operation.name;
+    cases.skip(match why {
+        WalkError::TooMuch => Skip::NoFixture(format!(
+            "the items of `{name}` take more than {} MiB: store fewer for the run",
+            MAX_WALK_KIB >> 10
+        )),
+        WalkError::NoMemory => Skip::CutShort(format!(
+            "other lists took the {} MiB for items while `{name}` was read: run the check again on its own, \
+             or store fewer items for the run",
+            MAX_WALKS_KIB >> 10
+        )),
+        WalkError::NoPage | WalkError::NoCursor | WalkError::Endless => {
+            Skip::NoFixture(format!("the pages of `{name}` do not end"))
         }
-        let page: Value = found.iter().map(|item| (*item).clone()).collect();
-        seen += found.len();
-        if page == last || seen > MAX_ITEMS {
-            return false;
-        }
-        last = page;
-    }
-    false
+    });
 }
 
 #[cfg(test)]
@@ -395,6 +317,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn long_lists_are_read_anew_for_fewer_choices() {
+        let choices = |items| affordable_choices(items, 2, 8);
+        assert_eq!([0, 80, 500, 2_000, 20_000].map(choices), [8, 8, 8, 2, 1]);
+    }
 
     #[test]
     fn reads_items_and_edges() {

@@ -1,0 +1,415 @@
+//! Checks that conditions, order, pages and selected fields apply together.
+
+use serde_json::{Map, Value, json};
+
+use super::filter::{filter_fields, keys, may_match};
+use super::sort::{is_ordered, runs, sortable};
+use crate::adapter::Operation;
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding};
+use crate::checks::calls::valid_with;
+use crate::pages;
+use crate::run::Run;
+
+/// The maximum number of items of which conditions are chosen.
+const SAMPLE_SIZE: usize = 100;
+/// The page size of the two pages that must continue each other.
+const SMALL_PAGE_SIZE: usize = 2;
+/// The maximum number of keys of a filter, and of values of each key, that conditions are chosen from.
+const MAX_CHOICES: usize = 8;
+/// The maximum number of fields that are tried as sort fields.
+const MAX_SORT_FIELDS: usize = 3;
+
+/// A key of a filter with a value that some items have.
+#[derive(Debug, Clone, Copy)]
+struct Condition<'v> {
+    name: &'v str,
+    value: &'v Value,
+}
+
+impl Condition<'_> {
+    fn holds(&self, item: &Value) -> bool {
+        pages::at(item, self.name) == Some(self.value)
+    }
+
+    /// Whether a filter may select the item: adapters may compare texts in other ways than for equality.
+    fn may_hold(&self, item: &Value) -> bool {
+        may_match(pages::at(item, self.name), self.value)
+    }
+}
+
+/// A filter of these conditions.
+fn filter_of(conditions: &[Condition<'_>]) -> Value {
+    let members = conditions.iter().map(|it| (it.name.to_owned(), it.value.clone()));
+    Value::Object(members.collect())
+}
+
+/// A list operation and the first page of its items, with all their fields.
+struct Sample<'r> {
+    run: &'r Run,
+    operation: &'r Operation,
+    /// The parameters of the page.
+    params: Map<String, Value>,
+    items: Vec<Value>,
+    cases: &'r Cases,
+}
+
+/// The result of a comparison: a finding if something was wrong.
+type Outcome = Result<(), Finding>;
+
+pub(super) async fn combined_controls(run: &Run, cases: &Cases) {
+    let lists = run.adapter.reads().filter(|operation| {
+        let has = |name: &str| operation.parameter(name).is_some();
+        (has("filter")
+            && (has("sort") || pages::is_paged(operation) || keys(run, operation).len() > 1))
+            || (has("sort") && pages::is_paged(operation))
+    });
+    let lists = cases.some_or_not_applicable(
+        lists,
+        "no READ operation documents two of several filter keys, `sort` and pages",
+    );
+    for operation in lists {
+        let Some(outcomes) = outcomes(run, operation, cases).await else { continue };
+        // Items may have been changed between the calls.
+        let outcomes = match outcomes.iter().all(Result::is_ok) {
+            true => Some(outcomes),
+            false => self::outcomes(run, operation, cases).await,
+        };
+        for outcome in outcomes.into_iter().flatten() {
+            match outcome {
+                Ok(()) => cases.pass(),
+                Err(finding) => cases.fail(finding),
+            }
+        }
+    }
+}
+
+/// Compares all combinations of one operation. Returns `None` and skips the case if that is not possible.
+async fn outcomes(run: &Run, operation: &Operation, cases: &Cases) -> Option<Vec<Outcome>> {
+    let sample = Sample::read(run, operation, cases).await?;
+    let conditions = sample.conditions();
+    let mut outcomes = Vec::new();
+    if let Some(pair) = sample.pair(&conditions) {
+        outcomes.extend(sample.filtered_twice(pair).await);
+    }
+    let condition = sample.selective(&conditions);
+    let mut is_sorted = false;
+    if operation.parameter("sort").is_some() {
+        let mut sorted = sample.sorted(condition).await;
+        is_sorted = sorted.is_some();
+        if sorted.is_none() && condition.is_some() {
+            // The items that meet the condition do not differ in a field to sort by.
+            sorted = sample.sorted(None).await;
+        }
+        outcomes.extend(sorted.into_iter().flatten());
+    }
+    if let Some(condition) = condition.filter(|_| !is_sorted) {
+        let request = [("filter", filter_of(&[condition]))];
+        let large = sample.call(&request).await?;
+        outcomes.extend(sample.continued(&request, &large, None).await);
+    }
+    if outcomes.is_empty() {
+        cases.skip_scarce(format!(
+            "three items of `{}` that have one value in common and differ in another field",
+            operation.name
+        ));
+        return None;
+    }
+    Some(outcomes)
+}
+
+impl<'r> Sample<'r> {
+    async fn read(run: &'r Run, operation: &'r Operation, cases: &'r Cases) -> Option<Self> {
+        let mut more = Vec::new();
+        if operation.parameter("fields").is_some() {
+            more.push(("fields", json!("full")));
+        }
+        if pages::is_paged(operation) {
+            more.push(("first", json!(SAMPLE_SIZE)));
+        }
+        let params = valid_with(run, operation, more, cases)?;
+        let mut sample = Self { run, operation, params, items: Vec::new(), cases };
+        let page = sample.call(&[]).await?;
+        let items = items_of(&page);
+        sample.items.extend(items.into_iter().take(SAMPLE_SIZE));
+        Some(sample)
+    }
+
+    /// Calls the operation with these parameters beside those of the sample.
+    async fn call(&self, more: &[(&str, Value)]) -> Option<Exchange> {
+        let mut params = self.params.clone();
+        params.extend(more.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+        self.run.call(self.operation, params, self.cases).await
+    }
+
+    /// The conditions that the documented keys of the filter allow, or the fields of the items if a filter
+    /// without a named type describes its keys in prose.
+    fn conditions(&self) -> Vec<Condition<'_>> {
+        if self.operation.parameter("filter").is_none() {
+            return Vec::new();
+        }
+        let mut names: Vec<&str> =
+            keys(self.run, self.operation).into_iter().filter_map(|key| key.name()).collect();
+        if names.is_empty() && filter_fields(self.run, self.operation).is_empty() {
+            let first = self.items.first().and_then(Value::as_object).into_iter().flatten();
+            names = first.map(|(name, _)| name.as_str()).collect();
+        }
+        let mut conditions: Vec<Condition<'_>> = Vec::new();
+        for name in names.into_iter().take(MAX_CHOICES) {
+            let values = self.items.iter().filter_map(|item| pages::at(item, name));
+            let mut distinct: Vec<&Value> = Vec::new();
+            for value in values {
+                let is_plain = value.is_number()
+                    || value.is_boolean()
+                    || value.as_str().is_some_and(|text| !text.trim().is_empty());
+                if is_plain && !distinct.contains(&value) && distinct.len() < MAX_CHOICES {
+                    distinct.push(value);
+                }
+            }
+            conditions.extend(distinct.into_iter().map(|value| Condition { name, value }));
+        }
+        conditions
+    }
+
+    /// Two conditions that an item meets together while others meet only one of them: best if each of them
+    /// excludes some items.
+    fn pair<'v>(&self, conditions: &[Condition<'v>]) -> Option<[Condition<'v>; 2]> {
+        let excluded = |one: &Condition<'_>, other: &Condition<'_>| {
+            self.items.iter().any(|item| one.holds(item) && !other.may_hold(item))
+        };
+        let pairs = conditions.iter().enumerate().flat_map(|(at, one)| {
+            let others = conditions.iter().skip(at + 1).filter(|other| other.name != one.name);
+            others.map(move |other| [*one, *other])
+        });
+        let rated = pairs.filter_map(|pair| {
+            let [one, other] = &pair;
+            let is_met = self.items.iter().any(|item| one.holds(item) && other.holds(item));
+            let value = u8::from(excluded(one, other)) + u8::from(excluded(other, one));
+            (is_met && value > 0).then_some((value, pair))
+        });
+        // The first of the best.
+        rated.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, pair)| pair)
+    }
+
+    /// The condition that the fewest items meet, but at least three.
+    fn selective<'v>(&self, conditions: &[Condition<'v>]) -> Option<Condition<'v>> {
+        let rated = conditions.iter().filter_map(|condition| {
+            let count = self.items.iter().filter(|item| condition.holds(item)).count();
+            (count > SMALL_PAGE_SIZE).then_some((count, *condition))
+        });
+        rated.min_by_key(|(count, _)| *count).map(|(_, condition)| condition)
+    }
+
+    /// Whether a reply has the items that meet all conditions, and no others.
+    fn has_selected(&self, reply: &Exchange, conditions: &[Condition<'_>]) -> bool {
+        let meets = |item: &&Value| conditions.iter().all(|condition| condition.holds(item));
+        let found = items_of(reply);
+        let expected = self.items.iter().filter(meets).count();
+        let is_whole = !reply.data().is_some_and(|data| pages::has(data, "hasNextPage"));
+        found.iter().all(|item| conditions.iter().all(|condition| condition.may_hold(item)))
+            && (!is_whole || found.iter().filter(meets).count() >= expected)
+    }
+
+    /// Filters by two conditions at once.
+    async fn filtered_twice(&self, pair: [Condition<'_>; 2]) -> Option<Outcome> {
+        let reply = self.call(&[("filter", filter_of(&pair))]).await?;
+        if reply.failure().is_some() && keys(self.run, self.operation).is_empty() {
+            // The keys of a filter without a named type are unknown.
+            return None;
+        }
+        let [one, other] = pair;
+        Some(outcome(self.has_selected(&reply, &pair), || {
+            Finding::of(
+                &reply,
+                format!("{}: filter.{} with filter.{}", self.operation.name, one.name, other.name),
+                format!("only items that meet both conditions: {}", filter_of(&pair)),
+                "apply every condition of a filter: an item must meet all of them",
+            )
+        }))
+    }
+
+    /// Sorts the items that meet a condition in both orders, and reads them in pages.
+    async fn sorted(&self, condition: Option<Condition<'_>>) -> Option<Vec<Outcome>> {
+        let met: Vec<_> = self
+            .items
+            .iter()
+            .filter(|item| condition.is_none_or(|condition| condition.holds(item)))
+            .cloned()
+            .collect();
+        let conditions: Vec<_> = condition.into_iter().collect();
+        for field in self.sort_fields(&met, condition) {
+            let request = |order: &str| {
+                let sort = json!({ "field": field, "order": order });
+                let filter = (!conditions.is_empty()).then(|| filter_of(&conditions));
+                let filter = filter.map(|filter| ("filter", filter));
+                [("sort", sort)].into_iter().chain(filter).collect::<Vec<_>>()
+            };
+            let up = self.call(&request("asc")).await?;
+            if up.failure().is_some() {
+                // Some fields cannot be sorted by.
+                continue;
+            }
+            let down = self.call(&request("desc")).await?;
+            let is_right = is_sorted(&items_of(&up), &items_of(&down), &field, is_part(&up))
+                && [&up, &down].iter().all(|reply| self.has_selected(reply, &conditions));
+            let mut outcomes = Vec::new();
+            if let Some(condition) = condition {
+                outcomes.push(outcome(is_right, || {
+                    Finding::of(
+                        &down,
+                        format!(
+                            "{}: filter.{} with sort by {field}",
+                            self.operation.name, condition.name
+                        ),
+                        format!(
+                            "the items that {} selects, ordered by `{field}`, and the same ones in \
+                             reverse order with `asc`",
+                            filter_of(&conditions)
+                        ),
+                        "filter and sort in one request: neither may switch the other off",
+                    )
+                }));
+            }
+            // A wrong order is judged once.
+            if is_right {
+                outcomes.extend(self.continued(&request("desc"), &down, Some(&field)).await);
+            }
+            return Some(outcomes);
+        }
+        None
+    }
+
+    /// The fields to sort by: documented ones first, and those with different values only.
+    fn sort_fields(&self, items: &[Value], condition: Option<Condition<'_>>) -> Vec<String> {
+        let listed = sortable(self.operation);
+        let first = items.first().and_then(Value::as_object).into_iter().flatten();
+        let mut names: Vec<&str> = first.map(|(name, _)| name.as_str()).collect();
+        names.retain(|name| {
+            condition.is_none_or(|condition| condition.name != *name) && runs(items, name).len() > 1
+        });
+        names.sort_by_key(|name| !listed.contains(name));
+        names.into_iter().take(MAX_SORT_FIELDS).map(str::to_owned).collect()
+    }
+
+    /// Reads two small pages of a request, the second by the cursor of the first. They must be the beginning of
+    /// the large page that the same request returned.
+    async fn continued(
+        &self,
+        request: &[(&str, Value)],
+        large: &Exchange,
+        sort_field: Option<&str>,
+    ) -> Option<Outcome> {
+        let whole = items_of(large);
+        if !pages::is_paged(self.operation) || whole.len() <= SMALL_PAGE_SIZE {
+            return None;
+        }
+        let fields = self.selected_fields(whole.first()?, sort_field);
+        let mut small = request.to_vec();
+        small.push(("first", json!(SMALL_PAGE_SIZE)));
+        small.extend(fields.as_ref().map(|fields| ("fields", json!(fields))));
+        let first = self.call(&small).await?;
+        let cursor = first.data().and_then(|data| pages::cursor(data, "endCursor"));
+        // The check `pagination.form` reports missing cursors.
+        small.push(("after", json!(cursor?)));
+        let second = self.call(&small).await?;
+        let expected: Vec<_> = whole
+            .into_iter()
+            .take(2 * SMALL_PAGE_SIZE)
+            .map(|item| projected(item, fields.as_deref()))
+            .collect();
+        // Members that the protocol adds, such as `_version`, are not fields of the item.
+        let found = [&first, &second].into_iter().flat_map(items_of);
+        let found: Vec<_> = found.map(|item| without_own_members(item, fields.is_some())).collect();
+        let names: Vec<_> = request.iter().map(|(name, _)| *name).collect();
+        let names: Vec<_> = names.into_iter().chain(fields.as_ref().map(|_| "fields")).collect();
+        Some(outcome(found == expected, || {
+            Finding::of(
+                &second,
+                format!("{}: `after` with `{}`", self.operation.name, names.join("`, `")),
+                format!(
+                    "the items that follow in the page of {SAMPLE_SIZE} of the same request; the first {} of \
+                     it are {}",
+                    expected.len(),
+                    Value::Array(expected.clone())
+                ),
+                "apply the filter, the order and the selected fields to every page, not only to the first",
+            )
+        }))
+    }
+
+    /// The fields to select: those that identify the item, and the one that it is sorted by.
+    fn selected_fields(&self, item: &Value, sort_field: Option<&str>) -> Option<Vec<String>> {
+        self.operation.parameter("fields")?;
+        let members = item.as_object()?;
+        let plain = members.iter().filter(|(name, value)| {
+            super::is_field(name)
+                && !name.starts_with('_')
+                && !value.is_array()
+                && !value.is_object()
+        });
+        let mut names: Vec<_> = plain.map(|(name, _)| name.as_str()).collect();
+        names.sort_by_key(|name| (Some(*name) != sort_field, !crate::nouns::is_identifier(name)));
+        let names: Vec<_> = names.into_iter().take(2).map(str::to_owned).collect();
+        (names.len() == 2 && members.len() > 2).then_some(names)
+    }
+}
+
+/// The result of a comparison.
+fn outcome(holds: bool, finding: impl FnOnce() -> Finding) -> Outcome {
+    if holds { Ok(()) } else { Err(finding()) }
+}
+
+/// The items in a reply.
+fn items_of(reply: &Exchange) -> Vec<Value> {
+    reply.data().and_then(pages::items).into_iter().flatten().cloned().collect()
+}
+
+/// Whether there are more items than those in the reply.
+fn is_part(reply: &Exchange) -> bool {
+    reply.data().is_some_and(|data| pages::has(data, "hasNextPage"))
+}
+
+/// Whether items are in order, and the other ones in the reverse order. Pages of a longer list have different items.
+fn is_sorted(up: &[Value], down: &[Value], field: &str, are_parts: bool) -> bool {
+    let (up, mut down) = (runs(up, field), runs(down, field));
+    let differs = up.len() < 2 || up != down;
+    down.reverse();
+    is_ordered(&up) && is_ordered(&down) && differs && (are_parts || up == down)
+}
+
+/// An item without the members that the protocol adds, if fields of it were selected.
+fn without_own_members(mut item: Value, is_selected: bool) -> Value {
+    if let Value::Object(members) = &mut item
+        && is_selected
+    {
+        members.retain(|name, _| !name.starts_with('_'));
+    }
+    item
+}
+
+/// An item with these fields only, or the whole one.
+fn projected(item: Value, fields: Option<&[String]>) -> Value {
+    match (item, fields) {
+        (Value::Object(mut members), Some(fields)) => {
+            members.retain(|name, _| fields.contains(name));
+            Value::Object(members)
+        }
+        (item, _) => item,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recognizes_both_orders() {
+        let items = |values: &[i64]| values.iter().map(|at| json!({ "n": at })).collect::<Vec<_>>();
+        assert!(is_sorted(&items(&[1, 1, 2]), &items(&[2, 1, 1]), "n", false));
+        assert!(!is_sorted(&items(&[1, 2]), &items(&[1, 2]), "n", false));
+        assert!(!is_sorted(&items(&[2, 1, 3]), &items(&[3, 1, 2]), "n", false));
+        // Each page is one end of a longer list.
+        assert!(is_sorted(&items(&[1, 2]), &items(&[9, 8]), "n", true));
+        assert!(!is_sorted(&items(&[1, 2]), &items(&[9, 8]), "n", false));
+    }
+}

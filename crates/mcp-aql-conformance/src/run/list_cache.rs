@@ -1,0 +1,154 @@
+//! Whole lists that several checks read while nothing changes.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+
+use crate::json_size::weight;
+use crate::sync::lock;
+
+/// The maximum memory of all kept lists, in bytes.
+const MAX_KEPT_BYTES: usize = 12 << 20;
+
+/// A list that a check reads while the others wait for it.
+type KeptList = Arc<tokio::sync::Mutex<Option<Arc<Vec<Value>>>>>;
+
+/// The lists that were read since the last change. Nothing is kept while checks change data on purpose.
+#[derive(Debug, Default)]
+pub(crate) struct ListCache {
+    state: Mutex<CacheState>,
+}
+
+#[derive(Debug, Default)]
+struct CacheState {
+    is_open: bool,
+    /// The number of calls that may have changed data.
+    changes: u64,
+    bytes: usize,
+    lists: BTreeMap<String, KeptList>,
+}
+
+/// The place of one list in the cache, at a time without changes.
+#[derive(Debug)]
+pub(crate) struct CacheEntry {
+    changes: u64,
+    list: KeptList,
+}
+
+impl ListCache {
+    /// Keeps lists from now on, or no longer.
+    pub(crate) fn set_open(&self, is_open: bool) {
+        let mut state = lock(&self.state);
+        state.forget();
+        state.is_open = is_open;
+    }
+
+    /// Forgets all lists, because a call may have changed them.
+    pub(crate) fn note_change(&self) {
+        lock(&self.state).forget();
+    }
+
+    /// The place of the list that this call returns, if lists are kept.
+    pub(crate) fn entry(&self, call: &Value) -> Option<CacheEntry> {
+        let mut state = lock(&self.state);
+        let changes = state.changes;
+        let is_open = state.is_open;
+        is_open.then(|| CacheEntry {
+            changes,
+            list: Arc::clone(state.lists.entry(call.to_string()).or_default()),
+        })
+    }
+
+    /// Returns a kept list, or reads it and keeps it unless something has changed meanwhile or it is too large. Others
+    /// who want the same list wait.
+    pub(crate) async fn get_or_read<E>(
+        &self,
+        entry: CacheEntry,
+        read: impl Future<Output = Result<Vec<Value>, E>>,
+    ) -> Result<Arc<Vec<Value>>, E> {
+        let mut kept = entry.list.lock().await;
+        if let Some(list) = kept.as_ref().filter(|_| self.is_current(&entry)) {
+            return Ok(Arc::clone(list));
+        }
+        let list = Arc::new(read.await?);
+        if self.reserve(&entry, list.iter().map(weight).sum()) {
+            *kept = Some(Arc::clone(&list));
+        }
+        Ok(list)
+    }
+
+    fn is_current(&self, entry: &CacheEntry) -> bool {
+        lock(&self.state).changes == entry.changes
+    }
+
+    /// Reserves memory for a list. Returns false if it cannot be kept.
+    fn reserve(&self, entry: &CacheEntry, bytes: usize) -> bool {
+        let mut state = lock(&self.state);
+        let fits = state.changes == entry.changes && state.bytes + bytes <= MAX_KEPT_BYTES;
+        if fits {
+            state.bytes += bytes;
+        }
+        fits
+    }
+}
+
+impl CacheState {
+    fn forget(&mut self) {
+        self.changes += 1;
+        self.bytes = 0;
+        self.lists.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Reads a list through the cache, and returns whether it was read anew.
+    async fn is_read(cache: &ListCache, items: Vec<Value>) -> bool {
+        let mut was_read = false;
+        let read = async {
+            was_read = true;
+            Ok::<_, ()>(items)
+        };
+        let entry = cache.entry(&json!("list_beds")).unwrap();
+        cache.get_or_read(entry, read).await.unwrap();
+        was_read
+    }
+
+    #[tokio::test]
+    async fn lists_are_read_once_until_something_changes() {
+        let cache = ListCache::default();
+        assert!(cache.entry(&json!("list_beds")).is_none());
+        cache.set_open(true);
+        assert!(is_read(&cache, vec![json!(1)]).await);
+        assert!(!is_read(&cache, vec![json!(1)]).await);
+        cache.note_change();
+        assert!(is_read(&cache, vec![json!(1)]).await);
+    }
+
+    #[tokio::test]
+    async fn lists_that_change_while_they_are_read_are_not_kept() {
+        let cache = ListCache::default();
+        cache.set_open(true);
+        let entry = cache.entry(&json!("list_beds")).unwrap();
+        let read = async {
+            cache.note_change();
+            Ok::<_, ()>(vec![json!(1)])
+        };
+        cache.get_or_read(entry, read).await.unwrap();
+        assert!(is_read(&cache, vec![json!(2)]).await);
+    }
+
+    #[tokio::test]
+    async fn large_lists_are_not_kept() {
+        let cache = ListCache::default();
+        cache.set_open(true);
+        let large = vec![json!("x".repeat(MAX_KEPT_BYTES))];
+        assert!(is_read(&cache, large.clone()).await);
+        assert!(is_read(&cache, large).await);
+    }
+}
