@@ -142,6 +142,6 @@ fn both_operations_of_one_name_are_named() {
     let others = builder().operations(Others);
     let keys = "parameter `plan` has a map";
     assert_problems(others.operation(get_plan {}), &[&expected, keys]);
-    let twice = format!("two operations of {block} are called `get_plan`: rename one");
+    let twice = format!("two operations are called `get_plan`, both of {block}: register it once");
     assert_problems(builder().operations(Others).operations(Others), &[&twice]);
 }

@@ -87,7 +87,7 @@ pub(super) fn check_name(
     } else if let Some(other) = origins.insert(name, spec.origin) {
         problems.push(match spec.origin {
             origin if origin == other => {
-                format!("two operations of `{origin}` are called `{name}`: rename one")
+                format!("two operations are called `{name}`, both of `{origin}`: register it once, or rename one")
             }
             origin => format!(
                 "two operations are called `{name}`, one of `{other}` and one of `{origin}`: rename one"
