@@ -184,7 +184,9 @@ pub mod resource {
     pub use mcp_aql_query::sql::{PostgresDatabase, PostgresTransaction};
     #[cfg(feature = "rusqlite")]
     #[doc(inline)]
-    pub use mcp_aql_query::sql::{RusqliteDatabase, RusqliteTransaction};
+    pub use mcp_aql_query::sql::{
+        RusqliteDatabase, RusqliteTransaction, rusqlite_driver as rusqlite,
+    };
 }
 
 /// The state of adapters and where it is kept.

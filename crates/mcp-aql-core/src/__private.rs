@@ -1,4 +1,4 @@
-//! What generated code needs and nobody else: not part of the public interface.
+//! Items for generated code only: not part of the public interface.
 
 pub use crate::log_targets::{CALLS, QUOTING_TARGETS};
 pub use crate::operation::{Fallible, Payload, Plain, PlainForm, ReturnForm};
@@ -223,7 +223,7 @@ impl<T: Serialize + ?Sized> SlotOfDetail for &Slot<'_, T> {
     }
 }
 
-/// What a variant without a code becomes.
+/// The code of a variant without one.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no error, and a variant of it has no code",
     label = "has no code",

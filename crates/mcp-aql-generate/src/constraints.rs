@@ -5,16 +5,51 @@ use serde_json::Value as Json;
 use crate::expression::{Check, Rule};
 use crate::table::{Column, ColumnKind};
 
-/// Adds the length of the column's type to its checks. Checks that no value satisfies are left out.
-pub(crate) fn with_length(column: &Column, rules: &[Check]) -> Vec<Check> {
+/// Adds the length of the column's type to its checks, and makes bounds of whole numbers without a gap. Checks that no
+/// value satisfies are left out.
+pub(crate) fn of_column(column: &Column, rules: &[Check]) -> Vec<Check> {
     let length = match column.kind {
         ColumnKind::Text { max_length: Some(length) } => {
             Some(Check { column: column.name.clone(), rule: Rule::MaxLength(length) })
         }
         _ => None,
     };
-    let rules: Vec<_> = length.into_iter().chain(rules.iter().cloned()).collect();
-    if is_possible(&rules) { rules } else { Vec::new() }
+    let mut all: Vec<_> = length.into_iter().collect();
+    for check in rules {
+        let rules = match &check.rule {
+            Rule::OneNumberOf(numbers) => bounds(&column.kind, numbers),
+            _ => None,
+        };
+        let rules = rules.map_or_else(|| vec![check.rule.clone()], Vec::from);
+        all.extend(rules.into_iter().map(|rule| Check { column: column.name.clone(), rule }));
+    }
+    if is_possible(&all) { all } else { Vec::new() }
+}
+
+/// The bounds of a column with these numbers, 0 and 1 for a flag, unless others are between them.
+#[expect(clippy::cast_precision_loss, reason = "larger bounds are left out")]
+fn bounds(kind: &ColumnKind, numbers: &[i64]) -> Option<[Rule; 2]> {
+    let (least, most) = (*numbers.first()?, *numbers.last()?);
+    let has_all = usize::try_from(most.checked_sub(least)?).ok()? == numbers.len() - 1;
+    // A fractional number may be between two whole ones.
+    (has_all && matches!(kind, ColumnKind::Integer(_))).then_some([
+        Rule::Minimum { bound: least as f64, is_strict: false },
+        Rule::Maximum { bound: most as f64, is_strict: false },
+    ])
+}
+
+/// Returns `true` if the type or a constraint of the field expresses a check of its column.
+pub(crate) fn express(kind: &ColumnKind, rule: &Rule) -> bool {
+    match rule {
+        Rule::Minimum { bound, is_strict } => limit(kind, *bound, *is_strict, 1).is_some(),
+        Rule::Maximum { bound, is_strict } => limit(kind, *bound, *is_strict, -1).is_some(),
+        Rule::MinLength(_) | Rule::MaxLength(_) | Rule::OneOf(_) => {
+            matches!(kind, ColumnKind::Text { .. })
+        }
+        Rule::OneNumberOf(numbers) => {
+            *kind == ColumnKind::Boolean || bounds(kind, numbers).is_some()
+        }
+    }
 }
 
 /// Whether a default satisfies the checks.
@@ -33,7 +68,7 @@ pub(crate) fn allow(value: &Json, rules: &[Check]) -> bool {
         }
         Rule::MinLength(least) => length.is_none_or(|length| length >= *least),
         Rule::MaxLength(most) => length.is_none_or(|length| length <= *most),
-        Rule::OneOf(_) => true,
+        Rule::OneOf(_) | Rule::OneNumberOf(_) => true,
     })
 }
 

@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 use sqlparser::ast::{BinaryOperator, Expr, FunctionArguments, InTarget, UnaryOperator, Value};
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, Tokenizer};
 
 /// A condition that a CHECK constraint sets for one column.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +30,8 @@ pub(crate) enum Rule {
     MaxLength(u32),
     /// One of these texts.
     OneOf(Vec<String>),
+    /// One of these whole numbers, in ascending order.
+    OneNumberOf(Vec<i64>),
 }
 
 /// The default of a column.
@@ -51,6 +54,16 @@ fn parsed(sql: &str) -> Option<Expr> {
         return None;
     }
     Parser::new(&GenericDialect {}).try_with_sql(sql).ok()?.parse_expr().ok()
+}
+
+/// Returns the words of an expression, such as the names of its columns.
+pub(crate) fn words(sql: &str) -> Vec<String> {
+    let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize().unwrap_or_default();
+    let word = |token| match token {
+        Token::Word(word) => Some(word.value),
+        _ => None,
+    };
+    tokens.into_iter().filter_map(word).collect()
 }
 
 /// Returns the conditions of a CHECK constraint, if all of them are known.
@@ -90,19 +103,10 @@ fn one_of(expression: &Expr, list: &[Expr], found: &mut Vec<Check>) -> Option<()
         found.push(Check { column, rule: Rule::OneOf(texts) });
         return Some(());
     }
-    // Whole numbers without a gap are a range: 0 and 1 for a flag.
     let mut numbers = values.iter().map(Json::as_i64).collect::<Option<Vec<_>>>()?;
     numbers.sort_unstable();
     numbers.dedup();
-    let (least, most) = (*numbers.first()?, *numbers.last()?);
-    let is_range = usize::try_from(most.checked_sub(least)?).ok()? == numbers.len() - 1;
-    if !is_range {
-        return None;
-    }
-    for (operator, bound) in [(BinaryOperator::GtEq, least), (BinaryOperator::LtEq, most)] {
-        let rule = bound_of(&operator, Json::from(bound).as_f64()?)?;
-        found.push(Check { column: column.clone(), rule });
-    }
+    found.push(Check { column, rule: Rule::OneNumberOf(numbers) });
     Some(())
 }
 
@@ -248,7 +252,7 @@ pub(crate) fn default(sql: &str) -> Default {
 mod tests {
     use serde_json::json;
 
-    use super::{Check, Default, Rule, checks, default};
+    use super::{Check, Default, Rule, checks, default, words};
 
     #[test]
     fn checks_of_single_columns_become_rules() {
@@ -265,10 +269,7 @@ mod tests {
                 "rating BETWEEN -1 AND 5",
                 vec![("rating", minimum(-1.0, false)), ("rating", maximum(5.0, false))],
             ),
-            (
-                "internal IN (1, 0)",
-                vec![("internal", minimum(0.0, false)), ("internal", maximum(1.0, false))],
-            ),
+            ("internal IN (1, 0, 1)", vec![("internal", Rule::OneNumberOf(vec![0, 1]))]),
             ("10 > \"Size\"", vec![("Size", maximum(10.0, true))]),
             ("(name <> ''::text)", vec![("name", Rule::MinLength(1))]),
             (
@@ -295,10 +296,20 @@ mod tests {
             "",
             "a >",
             "a <> 'x'",
-            "a IN (1, 3)",
+            "a IN (1, 1.5)",
+            "a IN (1, 'x')",
         ] {
             assert_eq!(checks(sql), None, "{sql}");
         }
+    }
+
+    #[test]
+    fn the_words_of_a_rule_are_not_in_its_texts() {
+        let sql = "\"a\nb\" > 0 OR \"\" <> 'size' AND lower(Name) = x'00'";
+        for (word, is_there) in [("a\nb", true), ("", true), ("Name", true), ("size", false)] {
+            assert_eq!(words(sql).iter().any(|known| known == word), is_there, "{word}");
+        }
+        assert!(words("n > 0").iter().all(|word| !word.is_empty()));
     }
 
     #[test]

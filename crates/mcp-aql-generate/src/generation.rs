@@ -57,12 +57,14 @@ fn write(request: &Request, tables: &[Table]) -> Result<Generated, Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
+    use mcp_aql_protocol::{RESERVED_PARAMETERS, is_public_name};
     use mcp_aql_text::is_hidden;
     use proptest::prelude::*;
+    use syn::punctuated::Punctuated;
     use syn::visit::Visit;
-    use syn::{File, Item, Stmt};
+    use syn::{Attribute, File, Ident, Item, LitStr, Meta, Stmt, Token, UseTree};
 
     use super::{Generated, write};
     use crate::database::{Database, Request};
@@ -127,8 +129,22 @@ mod tests {
             "string",
             "filter",
             "update",
+            "Self",
+            "crate",
+            "super",
+            "match",
+            "async",
+            "gen",
+            "userId",
+            "user_id",
+            "UserID",
+            "user id",
+            "日本",
+            "ﬁ",
+            "<script>",
         ]);
-        prop::collection::vec(part, 0..5).prop_map(|parts| parts.concat())
+        let parts = prop::collection::vec(part.clone(), 0..5).prop_map(|parts| parts.concat());
+        prop_oneof![8 => parts, 1 => part.prop_map(|part| part.repeat(100))]
     }
 
     fn kind() -> impl Strategy<Value = ColumnKind> {
@@ -139,9 +155,12 @@ mod tests {
         let values = prop::collection::vec(foreign_text(), 0..4);
         prop_oneof![
             Just(ColumnKind::Boolean),
+            Just(ColumnKind::Integer(2)),
             Just(ColumnKind::Integer(4)),
             Just(ColumnKind::Integer(8)),
+            Just(ColumnKind::Number(4)),
             Just(ColumnKind::Number(8)),
+            Just(ColumnKind::Instant),
             Just(ColumnKind::Text { max_length: None }),
             Just(ColumnKind::Uuid),
             Just(ColumnKind::Date),
@@ -195,6 +214,7 @@ mod tests {
                     foreign_keys: BTreeMap::from_iter(column(2).map(|name| (name, other))),
                     checks: vec![check],
                     columns,
+                    remarks: Vec::new(),
                 }
             },
         )
@@ -209,6 +229,76 @@ mod tests {
             self.0 += usize::from(matches!(statement, Stmt::Item(_) | Stmt::Macro(_)));
             syn::visit::visit_stmt(self, statement);
         }
+    }
+
+    /// The name in JSON of a field or variant.
+    fn json_name(ident: &Ident, attributes: &[Attribute]) -> String {
+        let options = attributes.iter().filter(|attribute| attribute.path().is_ident("serde"));
+        let renames = options.filter_map(|attribute| {
+            let all = Punctuated::<Meta, Token![,]>::parse_terminated;
+            let options = attribute.parse_args_with(all).unwrap();
+            options.into_iter().find_map(|option| {
+                let Meta::NameValue(option) = option else { return None };
+                let value = option.value;
+                option.path.is_ident("rename").then(|| syn::parse_quote!(#value))
+            })
+        });
+        let name = renames.map(|name: LitStr| name.value()).next();
+        name.unwrap_or_else(|| ident.to_string().trim_start_matches("r#").to_owned())
+    }
+
+    /// Panics if a name occurs twice.
+    fn are_unique(names: impl IntoIterator<Item = String>, source: &str) {
+        let mut known = BTreeSet::new();
+        for name in names {
+            assert!(!known.contains(&name), "{name} twice: {source}");
+            known.insert(name);
+        }
+    }
+
+    fn imported(tree: &UseTree, names: &mut Vec<String>) {
+        match tree {
+            UseTree::Path(path) => imported(&path.tree, names),
+            UseTree::Name(name) => names.push(name.ident.to_string()),
+            UseTree::Group(group) => group.items.iter().for_each(|item| imported(item, names)),
+            UseTree::Glob(_) | UseTree::Rename(_) => {}
+        }
+    }
+
+    /// Panics unless all names of a kind are unique, and callers can write those of parameters.
+    fn has_unique_names(items: &[Item], source: &str) {
+        let (mut types, mut functions) = (Vec::new(), Vec::new());
+        for item in items {
+            match item {
+                Item::Use(item) => imported(&item.tree, &mut types),
+                Item::Fn(item) => functions.push(item.sig.ident.to_string()),
+                Item::Enum(item) => {
+                    types.push(item.ident.to_string());
+                    are_unique(item.variants.iter().map(|it| it.ident.to_string()), source);
+                    are_unique(
+                        item.variants.iter().map(|it| json_name(&it.ident, &it.attrs)),
+                        source,
+                    );
+                }
+                Item::Struct(item) => {
+                    types.push(item.ident.to_string());
+                    types.extend(["Filter", "Update"].map(|end| format!("{}{end}", item.ident)));
+                    let idents =
+                        || item.fields.iter().filter_map(|it| Some((it.ident.as_ref()?, it)));
+                    are_unique(idents().map(|(ident, _)| ident.to_string()), source);
+                    let names: Vec<_> =
+                        idents().map(|(ident, it)| json_name(ident, &it.attrs)).collect();
+                    for name in &names {
+                        assert!(name == "_version" || is_public_name(name), "{name}: {source}");
+                        assert!(!RESERVED_PARAMETERS.contains(&name.as_str()), "{source}");
+                    }
+                    are_unique(names, source);
+                }
+                _ => {}
+            }
+        }
+        are_unique(types, source);
+        are_unique(functions, source);
     }
 
     /// Panics if a source has an item that no table asked for, or text that acts on a reader's terminal.
@@ -230,6 +320,7 @@ mod tests {
             }
         }
         assert_eq!(functions.len(), structs + 2, "{source}");
+        has_unique_names(&items, source);
         for function in functions {
             let mut inner = Inner::default();
             inner.visit_item_fn(function);

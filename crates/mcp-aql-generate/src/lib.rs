@@ -6,6 +6,7 @@
 //! | `generation` | the way from a request to a source file |
 //! | `table` | the description of a table that both databases share |
 //! | `postgres`, `sqlite` | read the description |
+//! | `odd_values` | counts stored values that the types of their columns do not allow |
 //! | `expression` | reads CHECK constraints and defaults |
 //! | `resource` | decides about the resource of a table: names, options, defaults |
 //! | `value_type`, `constraints` | the types of fields, and the constraints of parameters |
@@ -19,6 +20,7 @@ mod database;
 mod expression;
 mod generation;
 mod names;
+mod odd_values;
 mod postgres;
 mod render;
 mod resource;

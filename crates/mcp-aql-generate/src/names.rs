@@ -56,9 +56,13 @@ pub(crate) fn camel(name: &str) -> String {
     format!("V{name}")
 }
 
+/// The maximum length of a name. Those of operations have a verb before it, and replies shorten longer ones than 64.
+const MAX_CHARACTERS: usize = 48;
+
 fn public(name: String) -> String {
-    let name: String = name.chars().filter(|it| it.is_ascii_alphanumeric() || *it == '_').collect();
-    let name = name.trim_matches('_').to_owned();
+    let letters = name.chars().filter(|it| it.is_ascii_alphanumeric() || *it == '_');
+    let name: String = letters.skip_while(|it| *it == '_').take(MAX_CHARACTERS).collect();
+    let name = name.trim_end_matches('_').to_owned();
     if name.starts_with(|first: char| first.is_ascii_lowercase()) {
         name
     } else {
@@ -211,6 +215,7 @@ mod tests {
 
     #[test]
     fn names_become_names_of_rust() {
+        const LONG: &str = "a_very_long_name_with_a_very_long_name_with_a__very_long";
         for (name, field, kind) in [
             ("createdAt", "created_at", "CreatedAt"),
             ("Order ID", "order_id", "OrderId"),
@@ -218,6 +223,11 @@ mod tests {
             ("größe", "gre", "Gre"),
             ("_", "x", "V"),
             ("self", "self", "VSelf"),
+            (
+                LONG,
+                "a_very_long_name_with_a_very_long_name_with_a_ve",
+                "AVeryLongNameWithAVeryLongNameWithAVeryLong",
+            ),
         ] {
             assert_eq!((snake(name).as_str(), camel(name).as_str()), (field, kind));
         }

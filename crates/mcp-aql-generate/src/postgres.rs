@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tokio_postgres::{Client, NoTls, Row};
 
 use crate::database::{Error, selected};
+use crate::odd_values::{MAX_TIME, ValueCheck};
 use crate::table::{Column, ColumnKind, Table};
 
 /// Reads the requested tables of a schema, or all.
@@ -92,7 +93,23 @@ async fn table(client: &Client, schema: &str, name: String) -> Result<Table, Err
     for row in client.query(CHECKS, &[&oid]).await? {
         table.checks.extend(row.try_get::<_, Option<String>>(0)?);
     }
+    if let Some(check) = ValueCheck::of_postgres(&table) {
+        table.remarks = match counts(client, &check.sql).await {
+            Ok(counts) => check.remarks(&counts),
+            Err(_) => vec![check.failed()],
+        };
+    }
     Ok(table)
+}
+
+/// The numbers in the only row of a statement, unless it takes too long.
+async fn counts(client: &Client, sql: &str) -> Result<Vec<i64>, tokio_postgres::Error> {
+    let limit = format!("SET statement_timeout = {}", MAX_TIME.as_millis());
+    client.batch_execute(&limit).await?;
+    let row = client.query_one(sql, &[]).await;
+    client.batch_execute("RESET statement_timeout").await?;
+    let row = row?;
+    (0..row.len()).map(|at| row.try_get(at)).collect()
 }
 
 async fn column(client: &Client, row: &Row) -> Result<Column, Error> {

@@ -99,7 +99,10 @@ fn head(target: &Target, resources: &[Resource]) -> String {
          //! ```\n\
          //!\n\
          //! A text is searched if its field is marked `search`. Give a large table a column for it, with\n\
-         //! `SqlTable::search_column`.\n\n"
+         //! `SqlTable::search_column`.\n\
+         //!\n\
+         //! Every caller may read, change and refer to all rows. If rows belong to tenants, give each store\n\
+         //! `ResourceRules` with a row filter, which also applies to references.\n\n"
     );
     match dates.as_slice() {
         [] => {}
@@ -123,13 +126,28 @@ fn head(target: &Target, resources: &[Resource]) -> String {
     text
 }
 
-/// Writes lines of documentation. A hidden character of the database would end the comment or hide a part of it, and
-/// the samples in documentation are compiled and run.
+/// Writes lines of documentation. A hidden character of the database would end the comment or hide a part of it, the
+/// samples in documentation are compiled and run, and a browser that shows documentation runs its scripts.
 fn doc(text: &str, indent: &str, out: &mut String) {
     for line in text.trim().lines() {
-        let line = visible(line.trim()).replace("```", "'''").replace("~~~", "'''");
+        let line = line.trim().replace("```", "'''").replace("~~~", "'''");
+        let line = visible(&without_tags(&line)).into_owned();
         let _ = writeln!(out, "{}", format!("{indent}/// {line}").trim_end());
     }
+}
+
+/// Separates each `<` from a letter or sign that would make a tag of it.
+fn without_tags(line: &str) -> String {
+    let mut parts = line.split('<');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        // `<U+202E>`, the number of a hidden character, is not a tag.
+        let is_tag = part.starts_with(|next: char| next.is_alphabetic() || "/!?".contains(next))
+            && !part.starts_with("U+");
+        text.push_str(if is_tag { "< " } else { "<" });
+        text.push_str(part);
+    }
+    text
 }
 
 /// Writes `#[name(items)]`, on several lines if it is long.
@@ -266,7 +284,7 @@ fn store(target: &Target, resource: &Resource) -> String {
     );
     let new = format!("    let table = SqlTable::new(Dialect::{dialect}, {table:?})");
     let line = format!("{new}{};", calls.concat());
-    if line.chars().count() <= WIDTH && calls.len() < 2 {
+    if calls.is_empty() || line.chars().count() <= WIDTH && calls.len() < 2 {
         let _ = writeln!(text, "{line}");
     } else {
         let _ = writeln!(text, "{new}");

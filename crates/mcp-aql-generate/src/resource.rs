@@ -8,7 +8,7 @@ use mcp_aql_text::visible;
 use serde_json::Value as Json;
 
 use crate::constraints;
-use crate::expression::{Check, Default, checks, default};
+use crate::expression::{Check, Default, checks, default, words};
 use crate::names::{identifier, lines, sentence, singular_of, snake, type_name};
 use crate::table::{Column, ColumnKind, Table};
 use crate::value_type::{Enum, Enums, ValueType, is_made};
@@ -98,7 +98,7 @@ impl Resource {
             has_update: true,
             fields: Vec::new(),
             enums: Vec::new(),
-            remarks: Vec::new(),
+            remarks: table.remarks.clone(),
         };
         let taken: BTreeSet<_> =
             tables.iter().map(|table| type_name(&singular_of(&snake(&table.name)))).collect();
@@ -130,17 +130,23 @@ impl Resource {
     /// values that violate them.
     fn describe_rules(&mut self, table: &Table) {
         const MAX_CHARACTERS: usize = 200;
-        for sql in table.checks.iter().filter(|sql| checks(sql).is_none()) {
-            // Every second part is a text.
-            let code = sql.split('\'').step_by(2).collect::<Vec<_>>().join(" ");
-            let words = code.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        let is_expressed = |check: &Check| {
+            let mut columns = table.columns.iter();
+            let column = columns.find(|column| column.name == check.column);
+            column.is_some_and(|column| constraints::express(&column.kind, &check.rule))
+        };
+        for sql in &table.checks {
+            if checks(sql).is_some_and(|checks| checks.iter().all(is_expressed)) {
+                continue;
+            }
+            let words = words(sql);
             let rule = sql.split_whitespace().collect::<Vec<_>>().join(" ").replace('`', "'");
             if rule.chars().count() > MAX_CHARACTERS {
                 continue;
             }
             for field in &mut self.fields {
                 let column = field.column.as_deref().unwrap_or(&field.name);
-                if words.clone().any(|word| word == column) {
+                if words.iter().any(|word| word.eq_ignore_ascii_case(column)) {
                     let _ = write!(field.doc, "\n\nThe database requires `{rule}`.");
                 }
             }
@@ -175,7 +181,7 @@ impl Resource {
         field.is_chosen = matches!(column.kind, ColumnKind::Text { .. });
         if field.is_chosen {
             field.params =
-                constraints::params(&column.kind, &[], &constraints::with_length(column, rules));
+                constraints::params(&column.kind, &[], &constraints::of_column(column, rules));
         }
         if column.kind == ColumnKind::Uuid {
             field.column_type = Some("uuid".to_owned());
@@ -233,7 +239,7 @@ impl Resource {
         if let Some(other) = refers_to {
             self.refer(&mut field, column, other);
         }
-        let rules = constraints::with_length(column, rules);
+        let rules = constraints::of_column(column, rules);
         field.params = constraints::params(&column.kind, &value.variants, &rules);
         self.add_default(&mut field, column, &value, &rules);
         field.type_name = if column.is_nullable {

@@ -1,13 +1,15 @@
 //! Reads the tables of SQLite.
 
 use std::collections::BTreeMap;
+use std::sync::mpsc;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, Row};
 use sqlparser::ast::{ColumnOption, CreateTable, Statement, TableConstraint};
 use sqlparser::dialect::SQLiteDialect;
 use sqlparser::parser::Parser;
 
 use crate::database::{Error, selected};
+use crate::odd_values::{MAX_TIME, ValueCheck};
 use crate::table::{Column, ColumnKind, Table};
 
 /// Reads the requested tables of a file, or all.
@@ -70,7 +72,30 @@ fn table(connection: &Connection, name: String) -> Result<Table, Error> {
         columns.iter_mut().for_each(|column| column.is_numbered = false);
     }
     let checks = checks(&sql);
-    Ok(Table { name, columns, primary_key, foreign_keys, checks, ..Table::default() })
+    let mut table = Table { name, columns, primary_key, foreign_keys, checks, ..Table::default() };
+    if let Some(check) = ValueCheck::of_sqlite(&table) {
+        table.remarks = match counts(connection, &check.sql) {
+            Ok(counts) => check.remarks(&counts),
+            Err(_) => vec![check.failed()],
+        };
+    }
+    Ok(table)
+}
+
+/// The numbers in the only row of a statement, unless it takes too long.
+fn counts(connection: &Connection, sql: &str) -> Result<Vec<i64>, rusqlite::Error> {
+    let handle = connection.get_interrupt_handle();
+    let (end, is_over) = mpsc::channel::<()>();
+    // Ends with the statement.
+    std::thread::spawn(move || {
+        if is_over.recv_timeout(MAX_TIME) == Err(mpsc::RecvTimeoutError::Timeout) {
+            handle.interrupt();
+        }
+    });
+    let numbers = |row: &Row<'_>| (0..row.as_ref().column_count()).map(|at| row.get(at)).collect();
+    let counts = connection.query_row(sql, [], numbers);
+    drop(end);
+    counts
 }
 
 /// The expressions of the CHECK constraints in a statement that creates a table.

@@ -102,7 +102,7 @@ fn key_of(key: &Scalar) -> String {
         Scalar::Float(value) => value.to_string(),
         Scalar::Date(date) => date.to_string(),
         Scalar::Instant(instant) => super::value::instant_text(instant),
-        Scalar::Bytes(_) => "bytes".to_owned(),
+        Scalar::Bytes(_) | Scalar::RawText(_) => "bytes".to_owned(),
         Scalar::Stored(value) => key_of(value),
     }
 }

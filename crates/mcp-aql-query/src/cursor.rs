@@ -22,6 +22,7 @@ pub(crate) fn pack(values: &[Scalar]) -> Vec<u8> {
                 bytes.extend(pack(std::slice::from_ref(value)));
             }
             Scalar::Bytes(value) => packed(&mut bytes, b'b', value),
+            Scalar::RawText(value) => packed(&mut bytes, b'B', value),
             Scalar::Bool(value) => bytes.push(if *value { b't' } else { b'f' }),
             Scalar::Int(value) => match i64::try_from(*value) {
                 Ok(value) => packed(&mut bytes, b'i', &trimmed(value)),
@@ -105,6 +106,7 @@ fn unpack_one(kind: u8, rest: &mut &[u8]) -> Option<Scalar> {
             Scalar::Instant(DateTime::<Utc>::from_timestamp(seconds, nanoseconds)?)
         }
         b'b' => Scalar::Bytes(value.to_vec()),
+        b'B' => Scalar::RawText(value.to_vec()),
         _ => return None,
     })
 }
@@ -148,6 +150,7 @@ mod tests {
         prop_oneof![
             2 => plain_scalars(),
             1 => prop::collection::vec(any::<u8>(), 0..9).prop_map(Scalar::Bytes),
+            1 => prop::collection::vec(any::<u8>(), 0..9).prop_map(Scalar::RawText),
             1 => plain_scalars().prop_map(stored),
         ]
     }

@@ -52,7 +52,11 @@ fn value_hint(value: &Scalar) -> usize {
         Scalar::Instant(instant) => hint(instant.timestamp_micros().unsigned_abs()),
         Scalar::Float(value) => hint(value.to_bits()),
         Scalar::Bool(value) => usize::from(*value),
-        Scalar::Null | Scalar::Text(_) | Scalar::Bytes(_) | Scalar::Stored(_) => 0,
+        Scalar::Null
+        | Scalar::Text(_)
+        | Scalar::Bytes(_)
+        | Scalar::RawText(_)
+        | Scalar::Stored(_) => 0,
     }
 }
 

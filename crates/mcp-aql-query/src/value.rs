@@ -27,6 +27,8 @@ pub enum Scalar {
     Instant(DateTime<Utc>),
     /// Bytes, which only SQLite stores in a column of any type.
     Bytes(Vec<u8>),
+    /// Text of SQLite that is not UTF-8.
+    RawText(Vec<u8>),
     /// A value exactly as a database sorts by it, in a cursor, where the field's type has no exact form of it: NaN, a
     /// number with 30 digits, text in a column of dates.
     Stored(Box<Scalar>),
@@ -101,7 +103,7 @@ impl Serialize for Scalar {
             Self::Text(text) => serializer.serialize_str(text),
             Self::Date(date) => serializer.collect_str(date),
             Self::Instant(instant) => serializer.serialize_str(&instant_text(instant)),
-            Self::Bytes(_) => serializer.serialize_none(),
+            Self::Bytes(_) | Self::RawText(_) => serializer.serialize_none(),
             Self::Stored(value) => value.serialize(serializer),
         }
     }

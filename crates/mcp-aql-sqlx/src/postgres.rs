@@ -163,7 +163,9 @@ fn arguments(values: Vec<SqlValue>, types: &[PgTypeInfo]) -> Result<PgArguments,
             SqlValue::Bool(_) => <bool as Type<Postgres>>::compatible(info),
             SqlValue::Int(_) => <i64 as Type<Postgres>>::compatible(info),
             SqlValue::Float(_) => <f64 as Type<Postgres>>::compatible(info),
-            SqlValue::Bytes(_) => <Vec<u8> as Type<Postgres>>::compatible(info),
+            SqlValue::Bytes(_) | SqlValue::RawText(_) => {
+                <Vec<u8> as Type<Postgres>>::compatible(info)
+            }
         };
         if !fits {
             return Err(format!("a value does not fit a parameter of the type {info}").into());
@@ -174,7 +176,7 @@ fn arguments(values: Vec<SqlValue>, types: &[PgTypeInfo]) -> Result<PgArguments,
             SqlValue::Int(value) => arguments.add(value)?,
             SqlValue::Float(value) => arguments.add(value)?,
             SqlValue::Text(text) => arguments.add(text)?,
-            SqlValue::Bytes(bytes) => arguments.add(bytes)?,
+            SqlValue::Bytes(bytes) | SqlValue::RawText(bytes) => arguments.add(bytes)?,
         }
     }
     Ok(arguments)

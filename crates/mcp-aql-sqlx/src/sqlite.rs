@@ -17,7 +17,8 @@ use crate::open::{Open, failure};
 
 /// A SQLite database for `SqlStore`, with a pool of sqlx. Clones share it.
 ///
-/// Calls that change records wait for each other in SQLite, for up to the `busy_timeout` of the pool's options.
+/// Calls that change records wait for each other in SQLite, for up to the `busy_timeout` of the pool's options. All
+/// calls wait for a connection of the pool, for up to [`WaitLimits::connection`].
 ///
 /// A database in memory needs a pool with one connection that is never closed:
 ///
@@ -169,7 +170,7 @@ fn arguments(values: Vec<SqlValue>) -> Result<SqliteArguments, BoxDynError> {
             SqlValue::Int(value) => arguments.add(value)?,
             SqlValue::Float(value) => arguments.add(value)?,
             SqlValue::Text(text) => arguments.add(text)?,
-            SqlValue::Bytes(bytes) => arguments.add(bytes)?,
+            SqlValue::Bytes(bytes) | SqlValue::RawText(bytes) => arguments.add(bytes)?,
         }
     }
     Ok(arguments)
@@ -187,7 +188,7 @@ fn read(row: &SqliteRow) -> Result<Vec<SqlValue>, DatabaseError> {
             "REAL" => SqlValue::Float(row.try_get_unchecked(column)?),
             "TEXT" => match row.try_get_unchecked::<&[u8], _>(column).map(std::str::from_utf8)? {
                 Ok(text) => SqlValue::Text(text.to_owned()),
-                Err(_) => SqlValue::Bytes(row.try_get_unchecked(column)?),
+                Err(_) => SqlValue::RawText(row.try_get_unchecked(column)?),
             },
             _ => SqlValue::Bytes(row.try_get_unchecked(column)?),
         })

@@ -21,7 +21,7 @@ pub async fn execute(client: &Client, statement: Statement) -> Result<Vec<Vec<Sq
             SqlValue::Int(value) => Box::new(value),
             SqlValue::Float(value) => Box::new(value),
             SqlValue::Text(text) => Box::new(text),
-            SqlValue::Bytes(bytes) => Box::new(bytes),
+            SqlValue::Bytes(bytes) | SqlValue::RawText(bytes) => Box::new(bytes),
         }
     });
     let values: Vec<_> = values.collect();

@@ -230,21 +230,23 @@ fn scalar(dialect: Dialect, source: &Source, test: &Test) -> Expr {
         }
         Test::Above { bound, inclusive } => {
             let column = source.ordered(dialect);
-            match source.operand(dialect, bound) {
+            let above = match source.operand(dialect, bound) {
                 Operand::Exact(value) if *inclusive => column.gte(value),
                 Operand::Exact(value) | Operand::Above(value) => column.gt(value),
                 Operand::Smallest => there(column),
-                Operand::Largest => truth(false),
-            }
+                Operand::Largest => return truth(false),
+            };
+            only_allowed(dialect, source, above)
         }
         Test::Below { bound, inclusive } => {
             let column = source.ordered(dialect);
-            match source.operand(dialect, bound) {
+            let below = match source.operand(dialect, bound) {
                 Operand::Exact(value) if !*inclusive => column.lt(value),
                 Operand::Exact(value) | Operand::Above(value) => column.lte(value),
-                Operand::Smallest => truth(false),
+                Operand::Smallest => return truth(false),
                 Operand::Largest => there(column),
-            }
+            };
+            only_allowed(dialect, source, below)
         }
         Test::Contains(part) if text && dialect.holds(part) => {
             dialect.has(source.column.clone(), part)
@@ -253,6 +255,14 @@ fn scalar(dialect: Dialect, source: &Source, test: &Test) -> Expr {
             starts_with(&source.as_text(dialect), start)
         }
         Test::Contains(_) | Test::StartsWith(_) => truth(false),
+    }
+}
+
+/// A condition on the order of a value, which no value has that the field's type does not allow. An index still serves.
+fn only_allowed(dialect: Dialect, source: &Source, condition: Expr) -> Expr {
+    match source.is_allowed(dialect) {
+        Some(is_allowed) => condition.and(is_allowed),
+        None => condition,
     }
 }
 

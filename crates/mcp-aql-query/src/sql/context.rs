@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use chrono::{DateTime, Utc};
-use sea_query::{Alias, Expr, ExprTrait as _, TableRef};
+use sea_query::{Alias, CaseStatement, Expr, ExprTrait as _, TableRef};
 
 use super::SqlError;
 use super::column_type::ColumnType;
@@ -60,7 +60,7 @@ impl Now {
     }
 
     /// The time as a parameter, to be compared with a column of this storage format.
-    /// [`Storage::Text`] is compared without its `Z`: `rtrim(created_at, 'Z')`.
+    /// [`Storage::Text`] is compared without its end: `rtrim(created_at, 'Z0.')`.
     pub fn to_expr(&self, storage: Storage) -> Expr {
         let form = Form::of(crate::ValueKind::Instant, false, storage);
         self.operand(&Scalar::Instant(self.instant), form)
@@ -124,7 +124,7 @@ impl Source {
             _ => {}
         }
         // The names and their number belong to the type, so they are part of the statement.
-        let mut rank = sea_query::CaseStatement::new();
+        let mut rank = CaseStatement::new();
         for (place, name) in (0..).zip(&self.info.choices) {
             let same = dialect.same(self.column.clone(), self.form);
             let is = same.eq(super::dialect::literal(name));
@@ -163,7 +163,14 @@ impl Source {
 
     /// The field as it is selected.
     pub(super) fn shown(&self, dialect: Dialect) -> Expr {
-        dialect.shown(self.column.clone(), self.form)
+        match (&self.typed, self.is_allowed(dialect)) {
+            // The conversion of an instant would change any other value.
+            (Some((stored, ColumnType::Datetime)), Some(is_allowed)) => {
+                let shown = CaseStatement::new().case(is_allowed, self.column.clone());
+                Expr::Case(Box::new(shown.finally(stored.clone())))
+            }
+            _ => dialect.shown(self.column.clone(), self.form),
+        }
     }
 
     /// A value to compare with the field's [order](Self::ordered).

@@ -5,7 +5,7 @@ use sea_query::{
     Alias, BinOper, CaseStatement, Expr, ExprTrait as _, Func, FunctionCall, Value as Bound,
 };
 
-use crate::value::{Scalar, ValueKind};
+use crate::value::{Scalar, ValueKind, instant_text};
 
 /// The SQL dialect of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +23,8 @@ pub enum Storage {
     /// As text: a date as `2031-05-06`, an instant in UTC as `DateTime<Utc>` serializes it,
     /// `2031-05-06T07:00:00Z` with zero, three, six or nine fractional digits.
     ///
-    /// `Z` sorts after the digits, so instants are compared without it: an index must be on
-    /// `rtrim(created_at, 'Z')`. This is the default for SQLite.
+    /// Instants are compared without their `Z` and the zeros at their end, so that all numbers of digits are equal: an
+    /// index must be on `rtrim(created_at, 'Z0.')`. This is the default for SQLite.
     Text,
     /// As the database's own `date` and `timestamptz`, with microsecond precision. Only PostgreSQL
     /// has these types, where they are the default.
@@ -147,7 +147,8 @@ impl Dialect {
     pub(super) fn ordered(self, column: Expr, form: Form) -> Expr {
         match form {
             Form::InstantText => {
-                let text = Expr::from(function("rtrim").arg(column).arg(literal("Z")));
+                let end: String = INSTANT_END.iter().collect();
+                let text = Expr::from(function("rtrim").arg(column).arg(literal(&end)));
                 self.by_bytes(text)
             }
             Form::Text | Form::DateText => self.by_bytes(column),
@@ -191,12 +192,14 @@ impl Dialect {
         }
     }
 
-    /// The number to add up. PostgreSQL's own sums of numbers depend on the type of the column.
+    /// The number to add up. PostgreSQL's own sums of numbers depend on the type of the column, and SQLite fails if the sum
+    /// of whole numbers, which another program may have stored, exceeds 64 bits.
     pub(super) fn summed(self, column: Expr) -> Expr {
-        match self {
-            Self::Sqlite => column,
-            Self::Postgres => column.cast_as(Alias::new("double precision")),
-        }
+        let name = match self {
+            Self::Sqlite => "real",
+            Self::Postgres => "double precision",
+        };
+        column.cast_as(Alias::new(name))
     }
 
     /// A value to compare with a column.
@@ -237,40 +240,14 @@ impl Dialect {
             (Scalar::Instant(instant), Form::InstantNative) => self.native_instant(instant),
             (Scalar::Instant(instant), _) => match instant.year() {
                 ..0 => Operand::Smallest,
-                0..10_000 => {
-                    let text = crate::value::instant_text(instant);
-                    Operand::Exact(Expr::val(text.trim_end_matches('Z')))
-                }
+                0..10_000 => Operand::Exact(Expr::val(ordered_instant_text(instant))),
                 _ => Operand::Largest,
             },
-            (Scalar::Bytes(bytes), _) => Operand::Exact(Expr::val(bytes.clone())),
-            (Scalar::Stored(value), _) => Operand::Exact(self.stored(value, form)),
-            (Scalar::Null, _) => Operand::Smallest,
-        }
-    }
-
-    /// A value of a cursor, exactly as the column contains it.
-    fn stored(self, value: &Scalar, form: Form) -> Expr {
-        match (self, value, form) {
-            // The literal gets the type of the column, whichever of PostgreSQL's numbers it is.
-            (
-                Self::Postgres,
-                Scalar::Text(text),
-                Form::Number
-                | Form::Integer
-                | Form::Unix(_)
-                | Form::DateNative
-                | Form::InstantNative,
-            ) => literal(text),
-            (_, Scalar::Int(value), _) => Expr::val(i64::try_from(*value).unwrap_or(i64::MAX)),
-            (_, Scalar::Float(value), _) => Expr::val(*value),
-            // `rtrim` has made a text of them.
-            (Self::Sqlite, Scalar::Bytes(bytes), Form::InstantText) => {
-                Expr::val(bytes.clone()).cast_as(Alias::new("text"))
+            (Scalar::Bytes(_) | Scalar::RawText(_), _) => {
+                Operand::Exact(self.stored_operand(value, form))
             }
-            (_, Scalar::Bytes(bytes), _) => Expr::val(bytes.clone()),
-            (_, Scalar::Text(text), _) => Expr::val(text.as_ref()),
-            _ => Expr::null(),
+            (Scalar::Stored(value), _) => Operand::Exact(self.stored_operand(value, form)),
+            (Scalar::Null, _) => Operand::Smallest,
         }
     }
 
@@ -393,3 +370,13 @@ fn postgres_label(name: &str) -> String {
         format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
     }
 }
+
+/// Formats an instant for comparisons with stored strings: equal for every number of fractional digits, and in the order
+/// of time.
+pub(super) fn ordered_instant_text(instant: &DateTime<Utc>) -> String {
+    let text = instant_text(instant);
+    text.trim_end_matches(INSTANT_END).to_owned()
+}
+
+/// The characters at the end of a stored instant that do not change its order: `Z`, trailing zeros and the decimal point.
+pub(super) const INSTANT_END: [char; 3] = ['Z', '0', '.'];

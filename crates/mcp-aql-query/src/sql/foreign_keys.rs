@@ -14,6 +14,11 @@ use crate::records::Record;
 /// A foreign key: the other table, and pairs of an own column and one of the other table.
 type ForeignKey = (String, Vec<(String, String)>);
 
+/// The columns of the foreign keys of a table. Without a column, a key refers to the primary key of the other table.
+const KEYS: &str = "SELECT id, \"table\", \"from\", coalesce(\"to\",
+        (SELECT name FROM pragma_table_info(key.\"table\") WHERE pk = key.seq + 1))
+    FROM pragma_foreign_key_list(?) AS key";
+
 impl<R: Record + Serialize> SqlTable<R> {
     /// Returns the columns of the record that refer to no row.
     pub(super) async fn columns_without_target(
@@ -23,8 +28,7 @@ impl<R: Record + Serialize> SqlTable<R> {
     ) -> Result<Vec<String>, DatabaseError> {
         let record = serde_json::to_value(record)?;
         let keys = Statement {
-            sql: "SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(?)"
-                .to_owned(),
+            sql: KEYS.to_owned(),
             values: vec![SqlValue::Text(self.mapping.table.clone())],
         };
         let mut columns = Vec::new();
@@ -57,12 +61,15 @@ impl<R: Record + Serialize> SqlTable<R> {
 fn foreign_keys(rows: Vec<Vec<SqlValue>>) -> impl Iterator<Item = ForeignKey> {
     let mut keys = BTreeMap::<i64, ForeignKey>::new();
     for row in rows {
-        if let [SqlValue::Int(id), SqlValue::Text(table), SqlValue::Text(from), to] = row.as_slice()
+        if let [
+            SqlValue::Int(id),
+            SqlValue::Text(table),
+            SqlValue::Text(from),
+            SqlValue::Text(to),
+        ] = row.as_slice()
         {
-            // Without a column, the key refers to the identifier of the rows.
-            let to = if let SqlValue::Text(to) = to { to } else { "rowid" };
             let (_, pairs) = keys.entry(*id).or_insert_with(|| (table.clone(), Vec::new()));
-            pairs.push((from.clone(), to.to_owned()));
+            pairs.push((from.clone(), to.clone()));
         }
     }
     keys.into_values()

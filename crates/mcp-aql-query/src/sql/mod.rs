@@ -11,6 +11,7 @@ mod dialect;
 mod drivers;
 mod error;
 mod foreign_keys;
+mod foreign_value;
 mod in_memory_finish;
 mod layout;
 mod new_numbers;

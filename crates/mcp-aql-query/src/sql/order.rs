@@ -9,6 +9,11 @@ use super::dialect::{Dialect, Form, Operand, truth};
 use crate::plan::{Plan, SortBy};
 use crate::value::{Scalar, ValueKind};
 
+/// Returns `true` if the database sorts NULL first by default: NULL is smallest in SQLite and largest in PostgreSQL.
+fn puts_missing_first(dialect: Dialect, descending: bool) -> bool {
+    (dialect == Dialect::Sqlite) != descending
+}
+
 /// One sort key, in the direction of the search.
 #[derive(Debug, Clone)]
 pub(super) struct Key {
@@ -17,10 +22,12 @@ pub(super) struct Key {
     /// The kind of operands that it is compared with.
     place: Place,
     descending: bool,
-    /// Whether some rows have no value. Numbers may always lack one, since `NaN`, for example, is
-    /// stored as NULL.
+    /// If `true`, rows may have no value: other programs may have stored NULL even where the field is not optional.
+    may_miss: bool,
+    /// If `true`, the field is optional. Numbers may always lack a value, since `NaN`, for example, is stored as NULL.
     optional: bool,
-    /// Whether rows without a value come first, because the order is reversed.
+    /// If `true`, rows without a value come first: of an optional field, if the order is reversed; of another, if the
+    /// database puts them there, so that its indexes serve.
     missing_first: bool,
 }
 
@@ -45,13 +52,10 @@ pub(super) fn keys(
                 let source = context.source(place)?;
                 let ordered = source.ordered(dialect);
                 let optional = source.info.optional || source.info.kind == ValueKind::Number;
-                Key {
-                    ordered,
-                    place: Place::Field(Box::new(source)),
-                    descending,
-                    optional,
-                    missing_first: reversed,
-                }
+                let place = Place::Field(Box::new(source));
+                let missing_first =
+                    if optional { reversed } else { puts_missing_first(dialect, descending) };
+                Key { ordered, place, descending, may_miss: true, optional, missing_first }
             }
             SortBy::Score => {
                 let score = score.cloned().unwrap_or_else(|| super::dialect::number(0));
@@ -59,6 +63,7 @@ pub(super) fn keys(
                     ordered: score,
                     place: Place::Score,
                     descending,
+                    may_miss: false,
                     optional: false,
                     missing_first: false,
                 }
@@ -81,8 +86,8 @@ pub(super) struct OrderRange {
 /// condition with `OR` would make a database scan all rows that tie with the place. That is cheaper
 /// than a second statement only if ties are rare.
 pub(super) fn behind(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Vec<OrderRange> {
-    if let Some(condition) = as_tuple(dialect, keys, place) {
-        return vec![OrderRange { condition, from: 0 }];
+    if let Some(ranges) = as_tuple(dialect, keys, place) {
+        return ranges;
     }
     if keys.iter().any(|key| matches!(key.place, Place::Score)) {
         // No index contains scores, so a single pass is best.
@@ -95,11 +100,11 @@ pub(super) fn behind(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Vec<Or
         // These ranges exclude rows without a value, which come after all others.
         let mut present = keys.to_vec();
         if let Some(first) = present.first_mut() {
-            first.optional = false;
+            first.may_miss = false;
         }
         let condition = bound.and(nested(dialect, &present, place));
         let mut stretches = vec![OrderRange { condition, from: 0 }];
-        if first.optional && !first.missing_first {
+        if first.comes_before_missing() {
             stretches.push(OrderRange { condition: first.ordered.clone().is_null(), from: 1 });
         }
         return stretches;
@@ -133,9 +138,9 @@ fn nested(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Expr {
     rest.unwrap_or_else(|| truth(true))
 }
 
-/// The same rows as one tuple comparison, if all keys have values and a single direction. SQLite
-/// uses an index for the first key only, unless the others are plain columns.
-fn as_tuple(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Option<Expr> {
+/// The same rows as one tuple comparison, if no key is optional and all have a single direction, and those without a
+/// value. SQLite uses an index for the first key only, unless the others are plain columns.
+fn as_tuple(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Option<Vec<OrderRange>> {
     if dialect == Dialect::Sqlite {
         return None;
     }
@@ -144,13 +149,27 @@ fn as_tuple(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Option<Expr> {
     if rest.is_empty() || keys.len() != place.len() || !keys.iter().all(uniform) {
         return None;
     }
+    // Rows without a value of a later key, other than the identifier, would come between the others.
+    if first.comes_before_missing() && keys.len() > 2 {
+        return None;
+    }
     let values = keys.iter().zip(place).map(|(key, value)| key.exactly(dialect, value));
     let values = Expr::tuple(values.collect::<Option<Vec<_>>>()?);
     let columns = Expr::tuple(keys.iter().map(|key| key.ordered.clone()));
-    Some(if first.descending { columns.lt(values) } else { columns.gt(values) })
+    let condition = if first.descending { columns.lt(values) } else { columns.gt(values) };
+    let mut ranges = vec![OrderRange { condition, from: 0 }];
+    if first.comes_before_missing() {
+        ranges.push(OrderRange { condition: first.ordered.clone().is_null(), from: 1 });
+    }
+    Some(ranges)
 }
 
 impl Key {
+    /// Returns `true` if rows without a value may come after those with one.
+    const fn comes_before_missing(&self) -> bool {
+        self.may_miss && !self.missing_first
+    }
+
     fn operand(&self, dialect: Dialect, value: &Scalar) -> Operand {
         match &self.place {
             Place::Field(source) => source.place_of(dialect, value),
@@ -191,8 +210,7 @@ impl Key {
             (Operand::Smallest, false) | (Operand::Largest, true) => Some(column.is_not_null()),
             (Operand::Smallest, true) | (Operand::Largest, false) => None,
         };
-        let missing = self.optional && !self.missing_first;
-        let missing = missing.then(|| (self.ordered.clone().is_null(), true));
+        let missing = self.comes_before_missing().then(|| (self.ordered.clone().is_null(), true));
         condition.map(|condition| (condition, false)).into_iter().chain(missing).collect()
     }
 
@@ -223,8 +241,7 @@ impl Key {
             Place::Field(_) => self.ordered.clone(),
             Place::Score => Expr::cust((score + 1).to_string()),
         };
-        // Missing values are smallest in SQLite and largest in PostgreSQL.
-        let first_anyway = (dialect == Dialect::Sqlite) != self.descending;
+        let first_anyway = puts_missing_first(dialect, self.descending);
         if !self.optional || first_anyway == self.missing_first {
             select.order_by_expr(by, order);
         } else if self.missing_first {

@@ -4,11 +4,11 @@ use chrono::{DateTime, Duration, NaiveDate, Utc};
 
 use super::SqlError;
 use super::context::StoredForm;
-use super::dialect::{Dialect, Form};
+use super::dialect::{Dialect, Form, INSTANT_END, ordered_instant_text};
 use super::value::SqlValue;
 use crate::capture::widened;
 use crate::columns::instant_of;
-use crate::value::{Scalar, ValueKind, instant_text};
+use crate::value::{Scalar, ValueKind};
 
 /// A value of a row.
 #[derive(Debug, PartialEq)]
@@ -53,7 +53,7 @@ pub(super) fn group_key(stored: StoredForm, value: Option<&SqlValue>) -> Result<
         (StoredValue::Odd(None), Some(SqlValue::Text(text))) => format!("\"{text}\""),
         (StoredValue::Odd(None), Some(SqlValue::Float(value))) => value.to_string(),
         (StoredValue::Odd(None), Some(SqlValue::Int(value))) => value.to_string(),
-        (StoredValue::Odd(_), Some(SqlValue::Bytes(bytes))) => {
+        (StoredValue::Odd(_), Some(SqlValue::Bytes(bytes) | SqlValue::RawText(bytes))) => {
             let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             format!("x'{digits}'")
         }
@@ -79,6 +79,7 @@ pub(super) fn sort_value(stored: StoredForm, value: Option<&SqlValue>) -> Result
         Some(SqlValue::Float(value)) => exact(Scalar::Float(*value)),
         Some(SqlValue::Text(text)) => exact(Scalar::from(text.clone())),
         Some(SqlValue::Bytes(bytes)) => exact(Scalar::Bytes(bytes.clone())),
+        Some(SqlValue::RawText(bytes)) => exact(Scalar::RawText(bytes.clone())),
         Some(SqlValue::Null | SqlValue::Bool(_)) | None => usual,
     })
 }
@@ -108,7 +109,7 @@ fn is_exact(stored: StoredForm, usual: &Scalar, value: Option<&SqlValue>) -> boo
             date.to_string() == *text
         }
         (Scalar::Instant(instant), Some(SqlValue::Text(text)), Form::InstantText) => {
-            instant_text(instant).trim_end_matches('Z') == text
+            ordered_instant_text(instant) == *text
         }
         _ => true,
     }
@@ -155,7 +156,9 @@ fn of_postgres(stored: StoredForm, value: &SqlValue) -> Option<Scalar> {
             return (stored.form == Form::Boolean).then_some(Scalar::Bool(*value != 0));
         }
         SqlValue::Text(text) => text,
-        SqlValue::Null | SqlValue::Float(_) | SqlValue::Bytes(_) => return None,
+        SqlValue::Null | SqlValue::Float(_) | SqlValue::Bytes(_) | SqlValue::RawText(_) => {
+            return None;
+        }
     };
     match stored.form {
         Form::Integer => text.parse().ok().map(Scalar::Int),
@@ -185,9 +188,12 @@ fn of_text(stored: StoredForm, text: &str) -> Option<Scalar> {
             let date: NaiveDate = text.parse().ok()?;
             (date.to_string() == text).then_some(Scalar::Date(date))
         }
-        // The text as it is compared has no `Z`.
+        // Any other form of an instant, such as one with an offset, would be compared as another text. The text as it is
+        // compared has neither `Z` nor the zeros at the end.
         Form::InstantText => {
-            instant_of(text).or_else(|| instant_of(&format!("{text}Z"))).map(Scalar::Instant)
+            let instant = instant_of(text).or_else(|| instant_of(&format!("{text:0<19}Z")))?;
+            let is_compared = ordered_instant_text(&instant) == text.trim_end_matches(INSTANT_END);
+            is_compared.then_some(Scalar::Instant(instant))
         }
         _ => None,
     }
@@ -220,6 +226,6 @@ fn odd_text(stored: StoredForm, value: &SqlValue) -> Option<String> {
         SqlValue::Int(value) => Some(value.to_string()),
         SqlValue::Float(value) => Some(value.to_string()),
         SqlValue::Text(text) => Some(text.clone()),
-        SqlValue::Null | SqlValue::Bytes(_) => None,
+        SqlValue::Null | SqlValue::Bytes(_) | SqlValue::RawText(_) => None,
     }
 }

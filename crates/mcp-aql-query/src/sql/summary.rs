@@ -138,7 +138,7 @@ impl SummaryStatement {
                 select.expr(Func::count(Expr::cust("*")));
             }
             (Measure::Values(_), Some(source)) => {
-                select.expr(Func::count(source.column.clone()));
+                select.expr(Func::count(source.if_allowed(dialect, source.column.clone())));
             }
             (Measure::Sum(_), Some(source)) => {
                 for sum in sums(dialect, source) {
@@ -146,11 +146,13 @@ impl SummaryStatement {
                 }
             }
             (Measure::Min(_), Some(source)) => {
-                let least = Expr::from(Func::min(source.ordered(dialect)));
+                let least = source.if_allowed(dialect, source.ordered(dialect));
+                let least = Expr::from(Func::min(least));
                 select.expr(dialect.shown(least, source.form));
             }
             (Measure::Max(_), Some(source)) => {
-                let largest = Expr::from(Func::max(source.ordered(dialect)));
+                let largest = source.if_allowed(dialect, source.ordered(dialect));
+                let largest = Expr::from(Func::max(largest));
                 select.expr(dialect.shown(largest, source.form));
             }
         }
@@ -279,7 +281,7 @@ impl SummaryStatement {
 
 /// The columns of a sum.
 fn sums(dialect: Dialect, source: &Source) -> Vec<Expr> {
-    let column = source.column.clone();
+    let column = source.if_allowed(dialect, source.column.clone());
     let sum = |of: Expr| Expr::from(Func::sum(of));
     match (dialect, source.form) {
         (Dialect::Sqlite, Form::Integer) => {

@@ -14,7 +14,8 @@ use super::dialect::Dialect;
 ///
 /// The text has a placeholder for each value, in order: `?` in SQLite, `$1`, `$2` … in PostgreSQL.
 /// This text depends on the structure of a request and not on its values, so caching prepared statements
-/// is worthwhile.
+/// is worthwhile. Only the cursor of a row in PostgreSQL may put a value into it: a number or time that the type of the
+/// field does not hold exactly, which is compared in the type of its column. Limit the size of a cache.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
     /// The SQL text.
@@ -33,6 +34,7 @@ pub struct Statement {
 /// | `Float` | `REAL` | `double precision` | `double precision` |
 /// | `Text` | `TEXT` | `text` | `text` |
 /// | `Bytes` | `BLOB` | – | – |
+/// | `RawText` | `TEXT` | – | – |
 ///
 /// A driver for PostgreSQL needs no other types: statements declare the type of each parameter, and
 /// convert all results into one of these.
@@ -50,6 +52,8 @@ pub enum SqlValue {
     Text(String),
     /// Bytes. SQLite has them in a column of any type.
     Bytes(Vec<u8>),
+    /// Text that is not UTF-8, in a row of SQLite. It is never a parameter.
+    RawText(Vec<u8>),
 }
 
 impl SqlValue {
@@ -62,6 +66,7 @@ impl SqlValue {
             Self::Float(_) => "a number",
             Self::Text(_) => "text",
             Self::Bytes(_) => "bytes",
+            Self::RawText(_) => "text that is not UTF-8",
         }
     }
 
@@ -139,7 +144,9 @@ impl SqlWriter for Writer {
             (Dialect::Postgres, Ok(SqlValue::Null | SqlValue::Text(_)) | Err(_)) => {
                 write!(self, "CAST(${number} AS text)")
             }
-            (Dialect::Postgres, Ok(SqlValue::Bytes(_))) => write!(self, "CAST(${number} AS bytea)"),
+            (Dialect::Postgres, Ok(SqlValue::Bytes(_) | SqlValue::RawText(_))) => {
+                write!(self, "CAST(${number} AS bytea)")
+            }
         };
         self.values.push(value);
     }

@@ -98,8 +98,8 @@ fn sqlite_reads_a_deep_page_from_an_index() {
                  took REAL);
              CREATE INDEX by_level ON line (level, line_id);
              CREATE INDEX by_level_down ON line (level DESC, line_id);
-             CREATE INDEX by_time ON line (rtrim(written, 'Z'), level, line_id);
-             CREATE INDEX latest ON line (rtrim(written, 'Z') DESC, line_id);
+             CREATE INDEX by_time ON line (rtrim(written, 'Z0.'), level, line_id);
+             CREATE INDEX latest ON line (rtrim(written, 'Z0.') DESC, line_id);
              CREATE INDEX by_took ON line (took, line_id);
              CREATE INDEX longest ON line (took DESC, line_id);
              WITH RECURSIVE n (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n < {ROWS} - 1)

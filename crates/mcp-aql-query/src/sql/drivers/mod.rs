@@ -6,6 +6,6 @@ mod rusqlite;
 mod tokio_postgres;
 
 #[cfg(feature = "rusqlite")]
-pub use rusqlite::{RusqliteDatabase, RusqliteTransaction};
+pub use rusqlite::{RusqliteDatabase, RusqliteTransaction, driver as rusqlite_driver};
 #[cfg(feature = "tokio-postgres")]
 pub use tokio_postgres::{PostgresDatabase, PostgresTransaction};

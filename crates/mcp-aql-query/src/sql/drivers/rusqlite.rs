@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mcp_aql_core::Error;
+/// The driver in the version of [`RusqliteDatabase`].
+pub use rusqlite as driver;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, InterruptHandle, OpenFlags, ToSql, params_from_iter};
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -236,6 +238,7 @@ impl ToSql for SqlValue {
             Self::Float(value) => ToSqlOutput::Owned(Value::Real(*value)),
             Self::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
             Self::Bytes(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
+            Self::RawText(bytes) => ToSqlOutput::Borrowed(ValueRef::Text(bytes)),
         })
     }
 }
@@ -249,7 +252,7 @@ impl From<ValueRef<'_>> for SqlValue {
             ValueRef::Text(text) => match std::str::from_utf8(text) {
                 Ok(text) => Self::Text(text.to_owned()),
                 // SQLite does not check the encoding of what other programs store.
-                Err(_) => Self::Bytes(text.to_owned()),
+                Err(_) => Self::RawText(text.to_owned()),
             },
             ValueRef::Blob(bytes) => Self::Bytes(bytes.to_owned()),
         }

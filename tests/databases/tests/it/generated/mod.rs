@@ -3,8 +3,12 @@
 
 #[expect(dead_code, reason = "the tests do not call `main`")]
 mod foreign_sqlite;
+mod foreign_tables;
 #[expect(dead_code, reason = "the tests do not call `main`")]
 mod odd_postgres;
+#[expect(dead_code, reason = "the tests do not call `main`")]
+#[rustfmt::skip]
+mod random_sqlite;
 #[expect(dead_code, reason = "the tests do not call `main`")]
 mod shop_postgres;
 #[expect(dead_code, reason = "the tests do not call `main`")]
@@ -13,15 +17,18 @@ mod shop_sqlite;
 use std::path::Path;
 
 use mcp_aql::Adapter;
+use mcp_aql::query::sql::Dialect;
 use mcp_aql::resource::{PostgresDatabase, RusqliteDatabase};
 use mcp_aql::testing::conformance::Settings;
 use mcp_aql::testing::conformance_report;
 use mcp_aql_generate::{Database, Request, generate};
 use mcp_aql_tests_databases::postgres;
+use proptest::strategy::{Strategy as _, ValueTree as _};
+use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-/// Compares the source for a database with the committed one.
-async fn is_as_committed(database: Database, file: &str, remarks: &[&str]) {
+/// Compares the source for a database with the committed one, and returns the remarks.
+async fn is_as_committed(database: Database, file: &str) -> Vec<String> {
     let request = Request { database, schema: None, tables: Vec::new(), name: "shop".to_owned() };
     let generated = generate(&request).await.unwrap();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/generated").join(file);
@@ -29,7 +36,7 @@ async fn is_as_committed(database: Database, file: &str, remarks: &[&str]) {
         std::fs::write(&path, &generated.source).unwrap();
     }
     assert_eq!(generated.source, std::fs::read_to_string(&path).unwrap());
-    assert_eq!(generated.remarks, remarks);
+    generated.remarks
 }
 
 async fn call(adapter: &Adapter, operation: &str, params: Value) -> Value {
@@ -82,7 +89,7 @@ async fn tables_of_sqlite_become_an_adapter() {
         "The column 'picture' of 'photos' is left out, because of its type 'BLOB'. New records need it, so they cannot be created.",
     ];
     let database = Database::Sqlite(path.to_str().unwrap().to_owned());
-    is_as_committed(database, "shop_sqlite.rs", &remarks).await;
+    assert_eq!(is_as_committed(database, "shop_sqlite.rs").await, remarks);
     let adapter = shop_sqlite::adapter(&RusqliteDatabase::open(&path).unwrap()).unwrap();
     serves(&adapter, json!({ "quantity": 3, "extra": { "a": [1] }, "type": "gift" })).await;
     let outdated = json!({ "id": 1, "if_match": 1, "input": { "paid": true } });
@@ -102,7 +109,7 @@ async fn a_foreign_database_becomes_an_adapter_and_no_other_code() {
         "The column 'left <U+202E>out */ ```' of 'a'<U+000A>macro_rules! x {}<U+000A>//' is left out, because of its type 'BLOB'.",
     ];
     let database = Database::Sqlite(path.to_str().unwrap().to_owned());
-    is_as_committed(database, "foreign_sqlite.rs", &remarks).await;
+    assert_eq!(is_as_committed(database, "foreign_sqlite.rs").await, remarks);
     let adapter = foreign_sqlite::adapter(&RusqliteDatabase::open(&path).unwrap()).unwrap();
     let created = adapter.call("create_name", json!({ "name": "Ada" })).await;
     assert_eq!(created.data()["name"]["name"], "Ada", "{:?}", created.error());
@@ -117,7 +124,10 @@ async fn tables_of_postgres_become_an_adapter() {
         "The column 'flag' of 'countries' is left out, because of its type 'bytea'.",
         "The table 'order_items' has a primary key of 2 columns. A resource has one identifier.",
     ];
-    is_as_committed(Database::Postgres(database.clone()), "shop_postgres.rs", &remarks).await;
+    assert_eq!(
+        is_as_committed(Database::Postgres(database.clone()), "shop_postgres.rs").await,
+        remarks
+    );
     let database = PostgresDatabase::connect(&database).await.unwrap();
     let adapter = shop_postgres::adapter(&database).unwrap();
     let order =
@@ -142,7 +152,10 @@ async fn odd_names_types_and_defaults_become_an_adapter() {
         "The column 'twice' of 'order_update' is left out, because the database computes it.",
         "The table 'parted' gives new records no identifier, so they cannot be created.",
     ];
-    is_as_committed(Database::Postgres(database.clone()), "odd_postgres.rs", &remarks).await;
+    assert_eq!(
+        is_as_committed(Database::Postgres(database.clone()), "odd_postgres.rs").await,
+        remarks
+    );
     let database = PostgresDatabase::connect(&database).await.unwrap();
     let adapter = odd_postgres::adapter(&database).unwrap();
     for (table, fields) in [
@@ -163,4 +176,51 @@ async fn odd_names_types_and_defaults_become_an_adapter() {
             assert_eq!(&created[table][name], value, "{table}: {created}");
         }
     }
+}
+
+#[tokio::test]
+async fn random_tables_become_an_adapter() {
+    // REQ-COL-04
+    let mut runner = TestRunner::deterministic();
+    let tables =
+        foreign_tables::tables(Dialect::Sqlite, 4).new_tree(&mut runner).unwrap().current();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("random.db");
+    rusqlite::Connection::open(&path).unwrap().execute_batch(&tables).unwrap();
+    is_as_committed(Database::Sqlite(path.to_str().unwrap().to_owned()), "random_sqlite.rs").await;
+    conforms(&random_sqlite::adapter(&RusqliteDatabase::open(&path).unwrap()).unwrap()).await;
+}
+
+#[tokio::test]
+async fn random_tables_of_postgres_are_read() {
+    let mut runner = TestRunner::deterministic();
+    for _ in 0..5 {
+        let tables = foreign_tables::tables(Dialect::Postgres, 4);
+        let tables = tables.new_tree(&mut runner).unwrap().current();
+        let Some(database) = postgres::new_database(&tables).await else { return };
+        let database = Database::Postgres(database);
+        let name = "random".to_owned();
+        let request = Request { database, schema: None, tables: Vec::new(), name };
+        let generated = generate(&request).await.unwrap();
+        assert_eq!(generated.source.matches("-> SqlStore<").count(), 4, "{}", generated.source);
+    }
+}
+
+#[tokio::test]
+async fn infinite_values_of_postgres_are_counted() {
+    let tables = "CREATE TABLE notes (id bigserial PRIMARY KEY, price numeric, size real, until date, made timestamptz);
+        INSERT INTO notes (price, size, until, made) VALUES (1, 'NaN', 'infinity', now()),
+            ('NaN', '-Infinity', NULL, '-infinity'), (1e400, 1, '2031-05-06', NULL)";
+    let Some(database) = postgres::new_database(tables).await else { return };
+    let (database, name) = (Database::Postgres(database), "notes".to_owned());
+    let request = Request { database, schema: None, tables: Vec::new(), name };
+    let remarks = generate(&request).await.unwrap().remarks;
+    let found: Vec<_> = remarks.iter().map(|line| line.split(" rows").next().unwrap()).collect();
+    let expected = [
+        "The column 'price' of 'notes' has values that are infinite or not a number in 1 of the 3",
+        "The column 'size' of 'notes' has values that are infinite or not a number in 2 of the 3",
+        "The column 'until' of 'notes' has infinite values in 1 of the 3",
+        "The column 'made' of 'notes' has infinite values in 1 of the 3",
+    ];
+    assert_eq!(found, expected, "{remarks:?}");
 }

@@ -11,6 +11,9 @@
 //!
 //! A text is searched if its field is marked `search`. Give a large table a column for it, with
 //! `SqlTable::search_column`.
+//!
+//! Every caller may read, change and refer to all rows. If rows belong to tenants, give each store
+//! `ResourceRules` with a row filter, which also applies to references.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use mcp_aql::prelude::*;

@@ -1,0 +1,87 @@
+//! Comparisons with values that another program has stored, and that the type of the field may not allow.
+//!
+//! Such a value is missing for a query, as it is in memory: no filter finds it by its order, and no aggregate counts it.
+
+use sea_query::{Alias, CaseStatement, Expr, ExprTrait as _};
+
+use super::context::Source;
+use super::dialect::{Dialect, Form, literal};
+use crate::value::Scalar;
+
+impl Source {
+    /// An expression of the field, which is missing for a value that the field's type does not allow.
+    pub(super) fn if_allowed(&self, dialect: Dialect, expression: Expr) -> Expr {
+        match self.is_allowed(dialect) {
+            Some(is_allowed) => {
+                Expr::Case(Box::new(CaseStatement::new().case(is_allowed, expression)))
+            }
+            None => expression,
+        }
+    }
+
+    /// The condition that the field's type allows the stored value, or `None` if the database knows no other.
+    pub(super) fn is_allowed(&self, dialect: Dialect) -> Option<Expr> {
+        match dialect {
+            Dialect::Sqlite => self.is_allowed_in_sqlite(),
+            // `NaN` and the infinities minus themselves are `NaN`, which is larger than 0.
+            Dialect::Postgres => {
+                let may_be_infinite =
+                    self.form == Form::Number && !self.inside && self.typed.is_none();
+                may_be_infinite.then(|| self.with_column("($1 - $2 <= 0)", 2))
+            }
+        }
+    }
+
+    /// SQLite has values of each type in a column of any.
+    fn is_allowed_in_sqlite(&self) -> Option<Expr> {
+        Some(match self.form {
+            Form::Boolean | Form::Unix(_) => self.with_column("(typeof(?) = 'integer')", 1),
+            Form::Integer => self.with_column(
+                "(typeof(?) = 'integer' OR (typeof(?) = 'real' AND ? = CAST(? AS INTEGER)))",
+                4,
+            ),
+            Form::Number => {
+                self.with_column("(typeof(?) IN ('integer', 'real') AND abs(?) < 9e999)", 2)
+            }
+            Form::Text | Form::Choice => self.with_column("(typeof(?) = 'text')", 1),
+            Form::DateText => self.with_column("(? = date(?))", 2),
+            // With an offset, it would be compared as another text.
+            Form::InstantText => self.with_column(
+                "(? GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]*' \
+                 AND substr(?, 20) NOT GLOB '*[^.0-9Z]*' AND datetime(?) IS NOT NULL)",
+                3,
+            ),
+            Form::DateNative | Form::InstantNative | Form::Json => return None,
+        })
+    }
+
+    /// SQL with the column at each of its places.
+    fn with_column(&self, sql: &'static str, places: usize) -> Expr {
+        Expr::cust_with_exprs(sql, vec![self.column.clone(); places])
+    }
+}
+
+impl Dialect {
+    /// A value of a cursor, exactly as the column contains it.
+    pub(super) fn stored_operand(self, value: &Scalar, form: Form) -> Expr {
+        match (self, value, form) {
+            // A literal gets the type of the column, whichever of PostgreSQL's numbers or times it is. The texts of their
+            // values cannot end one.
+            (
+                Self::Postgres,
+                Scalar::Text(text),
+                Form::Number
+                | Form::Integer
+                | Form::Unix(_)
+                | Form::DateNative
+                | Form::InstantNative,
+            ) if !text.contains(['\'', '\\', '\0']) => literal(text),
+            (_, Scalar::Int(value), _) => Expr::val(i64::try_from(*value).unwrap_or(i64::MAX)),
+            (_, Scalar::Float(value), _) => Expr::val(*value),
+            (_, Scalar::Bytes(bytes), _) => Expr::val(bytes.clone()),
+            (_, Scalar::RawText(bytes), _) => Expr::val(bytes.clone()).cast_as(Alias::new("text")),
+            (_, Scalar::Text(text), _) => Expr::val(text.as_ref()),
+            _ => Expr::null(),
+        }
+    }
+}
