@@ -91,6 +91,6 @@ pub(super) async fn all_items<'r>(
     cases: &Cases,
 ) -> Option<(Map<String, Value>, pages::Items<'r>)> {
     let params = valid(run, operation, cases)?;
-    let items = pages::all(run, operation, params.clone(), cases).await?;
+    let items = pages::all_shared(run, operation, params.clone(), cases).await?;
     Some((params, items))
 }

@@ -239,29 +239,37 @@ pub(crate) fn affordable_choices(items: usize, reads: usize, max_choices: usize)
 pub(crate) async fn all<'r>(
     run: &'r Run,
     operation: &Operation,
-    mut params: Map<String, Value>,
+    params: Map<String, Value>,
     cases: &Cases,
 ) -> Option<Items<'r>> {
+    let params = with_all_fields(operation, params);
+    let (items, room) = read_all(run, operation, params, cases).await?;
+    Some(Items { items: Arc::new(items), _room: room })
+}
+
+/// Reads all items like [`all`], but once for all checks that want them while nothing changes. A check that looks for
+/// changes uses [`all`].
+pub(crate) async fn all_shared<'r>(
+    run: &'r Run,
+    operation: &Operation,
+    params: Map<String, Value>,
+    cases: &Cases,
+) -> Option<Items<'r>> {
+    let params = with_all_fields(operation, params);
+    let Some(entry) = run.lists.entry(&arguments(&operation.name, params.clone())) else {
+        return all(run, operation, params, cases).await;
+    };
+    let read = async { read_all(run, operation, params, cases).await.ok_or(()) };
+    let (items, room) = run.lists.get_or_read(entry, read).await.ok()?;
+    Some(Items { items, _room: room.flatten() })
+}
+
+/// Parameters that also select all fields, if the operation accepts a selection.
+fn with_all_fields(operation: &Operation, mut params: Map<String, Value>) -> Map<String, Value> {
     if operation.parameter("fields").is_some() {
         params.entry("fields").or_insert_with(|| "full".into());
     }
-    let mut room = None;
-    let entry = run.lists.entry(&arguments(&operation.name, params.clone()));
-    let items = match entry {
-        Some(entry) => {
-            let read = async {
-                let (items, _room) = read_all(run, operation, params, cases).await.ok_or(())?;
-                Ok::<_, ()>(items)
-            };
-            run.lists.get_or_read(entry, read).await.ok()?
-        }
-        None => {
-            let (items, taken) = read_all(run, operation, params, cases).await?;
-            room = taken;
-            Arc::new(items)
-        }
-    };
-    Some(Items { items, _room: room })
+    params
 }
 
 /// Reads all items of a collection with these parameters. Returns them with the memory that is reserved for them.

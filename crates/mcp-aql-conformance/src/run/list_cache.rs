@@ -61,21 +61,23 @@ impl ListCache {
     }
 
     /// Returns a kept list, or reads it and keeps it unless something has changed meanwhile or it is too large. Others
-    /// who want the same list wait.
-    pub(crate) async fn get_or_read<E>(
+    /// who want the same list wait. A list that is not kept is returned with the memory that was reserved for it.
+    pub(crate) async fn get_or_read<R, E>(
         &self,
         entry: CacheEntry,
-        read: impl Future<Output = Result<Vec<Value>, E>>,
-    ) -> Result<Arc<Vec<Value>>, E> {
+        read: impl Future<Output = Result<(Vec<Value>, R), E>>,
+    ) -> Result<(Arc<Vec<Value>>, Option<R>), E> {
         let mut kept = entry.list.lock().await;
         if let Some(list) = kept.as_ref().filter(|_| self.is_current(&entry)) {
-            return Ok(Arc::clone(list));
+            return Ok((Arc::clone(list), None));
         }
-        let list = Arc::new(read.await?);
-        if self.reserve(&entry, list.iter().map(weight).sum()) {
-            *kept = Some(Arc::clone(&list));
+        let (list, room) = read.await?;
+        let list = Arc::new(list);
+        if !self.reserve(&entry, list.iter().map(weight).sum()) {
+            return Ok((list, Some(room)));
         }
-        Ok(list)
+        *kept = Some(Arc::clone(&list));
+        Ok((list, None))
     }
 
     fn is_current(&self, entry: &CacheEntry) -> bool {
@@ -112,7 +114,7 @@ mod tests {
         let mut was_read = false;
         let read = async {
             was_read = true;
-            Ok::<_, ()>(items)
+            Ok::<_, ()>((items, ()))
         };
         let entry = cache.entry(&json!("list_beds")).unwrap();
         cache.get_or_read(entry, read).await.unwrap();
@@ -137,7 +139,7 @@ mod tests {
         let entry = cache.entry(&json!("list_beds")).unwrap();
         let read = async {
             cache.note_change();
-            Ok::<_, ()>(vec![json!(1)])
+            Ok::<_, ()>((vec![json!(1)], ()))
         };
         cache.get_or_read(entry, read).await.unwrap();
         assert!(is_read(&cache, vec![json!(2)]).await);

@@ -54,7 +54,7 @@ pub(super) const FAULTS: &[Fault] = &[
                 && let Some(Value::Object(filter)) = params.get_mut("filter")
                 && filter.len() > 1
             {
-                let last = filter.keys().last().cloned();
+                let last = filter.keys().next_back().cloned();
                 last.map(|last| filter.remove(&last));
             }
         }),
@@ -93,7 +93,11 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "filter-ignored",
         check: "collections.filter_applied",
-        neighbours: &["aggregates.filtered", "collections.filter_operators"],
+        neighbours: &[
+            "aggregates.filtered",
+            "collections.combined_controls",
+            "collections.filter_operators",
+        ],
         tamper: Tamper::Request(|request| {
             change(request, "list_beds", "filter", |filter| {
                 if let Value::Object(filter) = filter {
@@ -158,7 +162,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "always-ascending",
         check: "collections.sort_applied",
-        neighbours: &["collections.applied_controls"],
+        neighbours: &["collections.applied_controls", "collections.combined_controls"],
         tamper: Tamper::Request(|request| {
             change(request, "list_beds", "sort", |sort| {
                 if sort.get("order").is_some_and(|order| order == "desc") {

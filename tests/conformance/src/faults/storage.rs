@@ -98,6 +98,7 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "collections.filter_applied",
         neighbours: &[
             "aggregates.filtered",
+            "collections.combined_controls",
             "collections.filter_keys",
             "collections.filter_operators",
         ],

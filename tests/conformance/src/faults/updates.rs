@@ -225,7 +225,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "tags-lost",
         check: "updates.preserves",
-        neighbours: &["updates.overwrites"],
+        neighbours: &["updates.null_removes", "updates.overwrites"],
         tamper: Tamper::Request(|message| {
             if let Some(input) = input_of(message)
                 && input.contains_key("note")

@@ -55,7 +55,7 @@ struct Sample<'r> {
 }
 
 /// The result of a comparison: a finding if something was wrong.
-type Outcome = Result<(), Finding>;
+type Outcome = Result<(), Box<Finding>>;
 
 pub(super) async fn combined_controls(run: &Run, cases: &Cases) {
     let lists = run.adapter.reads().filter(|operation| {
@@ -78,7 +78,7 @@ pub(super) async fn combined_controls(run: &Run, cases: &Cases) {
         for outcome in outcomes.into_iter().flatten() {
             match outcome {
                 Ok(()) => cases.pass(),
-                Err(finding) => cases.fail(finding),
+                Err(finding) => cases.fail(*finding),
             }
         }
     }
@@ -356,7 +356,7 @@ impl<'r> Sample<'r> {
 
 /// The result of a comparison.
 fn outcome(holds: bool, finding: impl FnOnce() -> Finding) -> Outcome {
-    if holds { Ok(()) } else { Err(finding()) }
+    if holds { Ok(()) } else { Err(Box::new(finding())) }
 }
 
 /// The items in a reply.
