@@ -48,6 +48,8 @@ pub(crate) fn snake(name: &str) -> String {
 
 /// Returns a name in CamelCase that starts with a letter.
 pub(crate) fn camel(name: &str) -> String {
+    // What remains gets its capitals, so that no keyword remains.
+    let name: String = name.chars().filter(char::is_ascii).collect();
     let name: String =
         name.to_upper_camel_case().chars().filter(char::is_ascii_alphanumeric).collect();
     if name.starts_with(|first: char| first.is_ascii_alphabetic()) && name != "Self" {
@@ -223,6 +225,8 @@ mod tests {
             ("größe", "gre", "Gre"),
             ("_", "x", "V"),
             ("self", "self", "VSelf"),
+            ("日本self", "self", "VSelf"),
+            ("日本type", "type", "Type"),
             (
                 LONG,
                 "a_very_long_name_with_a_very_long_name_with_a_ve",

@@ -135,6 +135,10 @@ impl Enums<'_> {
         }
         let mut variants: Vec<(String, String)> = Vec::new();
         for value in values {
+            // A rule may name a value twice.
+            if variants.iter().any(|(_, known)| known == value) {
+                continue;
+            }
             let mut variant = camel(value);
             while variants.iter().any(|(known, _)| *known == variant) {
                 variant.push('X');

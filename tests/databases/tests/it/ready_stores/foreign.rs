@@ -378,7 +378,7 @@ fn on_rows(
     adapter: impl AsyncFn(&str) -> Adapter,
     runtime: &tokio::runtime::Runtime,
 ) {
-    let config = ProptestConfig { cases: 25, failure_persistence: None, ..Default::default() };
+    let config = ProptestConfig { cases: 12, failure_persistence: None, ..Default::default() };
     let outcome = TestRunner::new(config).run(&rows, |rows| {
         runtime.block_on(async {
             let adapter = adapter(&rows).await;
@@ -440,7 +440,7 @@ async fn rows_without_a_value_that_their_field_requires_are_on_pages() {
     let values = ["'a'", "1", "1.5", "'2031-05-06T07:00:00Z'", "'new'"];
     let rows: String = (0..9)
         .map(|row| {
-            let value = |(place, value): (usize, &&str)| match (row * 11 >> place) & 1 {
+            let value = |(place, value): (usize, &&str)| match ((row * 11) >> place) & 1 {
                 0 => (*value).to_owned(),
                 _ => "NULL".to_owned(),
             };
