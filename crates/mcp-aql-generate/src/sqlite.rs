@@ -86,8 +86,7 @@ fn table(connection: &Connection, name: String) -> Result<Table, Error> {
 fn counts(connection: &Connection, sql: &str) -> Result<Vec<i64>, rusqlite::Error> {
     let handle = connection.get_interrupt_handle();
     let (end, is_over) = mpsc::channel::<()>();
-    // Ends with the statement.
-    std::thread::spawn(move || {
+    let watch = std::thread::spawn(move || {
         if is_over.recv_timeout(MAX_TIME) == Err(mpsc::RecvTimeoutError::Timeout) {
             handle.interrupt();
         }
@@ -95,6 +94,8 @@ fn counts(connection: &Connection, sql: &str) -> Result<Vec<i64>, rusqlite::Erro
     let numbers = |row: &Row<'_>| (0..row.as_ref().column_count()).map(|at| row.get(at)).collect();
     let counts = connection.query_row(sql, [], numbers);
     drop(end);
+    // It may not interrupt the next statement.
+    let _ = watch.join();
     counts
 }
 

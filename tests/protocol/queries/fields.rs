@@ -262,6 +262,7 @@ fn many_paths_make_no_large_reply() {
             let reply = call(&shop, "list_goods", json!({ "fields": paths }));
             assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"), "{reply}");
             assert!(message(&reply).contains("more than 8192 bytes in its paths"), "{reply}");
+            assert!(!mcp_aql::testing::leaks_internals(message(&reply)), "{reply}");
             assert!(reply.to_string().len() < 4 << 10, "{length}: {reply}");
         }
     }

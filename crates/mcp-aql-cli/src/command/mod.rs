@@ -337,7 +337,8 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
     let adapter = match &options.config {
         Some(file) => {
             configured = adapter.with_config_file(file).inspect_err(|_| {
-                log::to_stderr_without_adapter(options.log_format);
+                let format = options.log_format.or(Some(adapter.settings().log_format));
+                log::to_stderr_without_adapter(format);
             })?;
             &configured
         }

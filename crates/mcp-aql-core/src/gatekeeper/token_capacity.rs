@@ -10,8 +10,9 @@ use crate::sync::lock;
 /// The maximum number of tokens, used ones included: 60 a second for the lifetime of five minutes. A record has at most
 /// 3 KB, so that they need at most 60 MB.
 pub(super) const MAX_TOKENS: usize = 20_000;
-/// The maximum number of tokens of one session, so that it cannot evict those of all others.
-pub(super) const MAX_TOKENS_OF_SESSION: usize = 500;
+/// The maximum number of tokens of one session, so that it cannot evict those of all others. At the default of 120 tokens a
+/// minute, the oldest of them has expired.
+pub(super) const MAX_TOKENS_OF_SESSION: usize = 1_000;
 
 /// The tokens of a process, in the order of their issue. A process that shares the store with others limits its own.
 #[derive(Debug, Default)]

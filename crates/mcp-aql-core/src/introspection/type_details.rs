@@ -96,9 +96,12 @@ impl Entries<'_> {
         }
     }
 
-    /// A name that no entry has, with a number if there is one.
+    /// A name that neither an entry nor a type of the author has, with a number if one has it.
     fn free_name(&self, name: &str) -> String {
-        let is_free = |name: &String| self.list.iter().all(|(known, _)| known != name);
+        let is_free = |name: &String| {
+            !self.shapes.contains_key(name.as_str())
+                && self.list.iter().all(|(known, _)| known != name)
+        };
         let numbers = (2..).map(|number: u32| format!("{name}{number}"));
         std::iter::once(name.to_owned()).chain(numbers).find(is_free).unwrap_or_default()
     }

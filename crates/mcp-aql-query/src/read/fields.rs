@@ -157,7 +157,7 @@ fn add_paths(
     }
     if paths.iter().filter_map(Value::as_str).map(str::len).sum::<usize>() > MAX_PATHS_BYTES {
         let what = format!(
-            "has more than {MAX_PATHS_BYTES} bytes in its paths: name an object that contains the values"
+            "has more than {MAX_PATHS_BYTES} bytes in its paths: name an object which contains the values"
         );
         faults.refuse(
             "fields",

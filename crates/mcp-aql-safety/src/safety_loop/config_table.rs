@@ -99,12 +99,11 @@ fn listed_agents<'a>(
         ),
         ("auto_approve", settings.auto_approve.as_ref().map(|list| json!(list)), json!([])),
     ];
+    // An agent has no defaults of its own: it inherits those of the loop.
+    let has_defaults = table == "safety_loop";
     all.into_iter().filter_map(move |(name, value, default)| {
-        let value = match value {
-            Some(value) => value,
-            None if table == "safety_loop" => default.clone(),
-            None => return None,
-        };
+        let default = if has_defaults { default } else { Value::Null };
+        let value = value.or_else(|| has_defaults.then(|| default.clone()))?;
         Some(Setting::new(format!("{table}.{name}"), value, default))
     })
 }

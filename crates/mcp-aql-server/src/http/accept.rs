@@ -27,7 +27,8 @@ pub(super) enum Accepted {
 
 impl Accepted {
     /// Reads the media ranges of a message (RFC 9110, section 12.5.1), and replaces them with both media types if they cover
-    /// one: rmcp compares literally, and requires both. A request without the header accepts everything.
+    /// one of them, or both with a wildcard: rmcp requires the names of both. A request without the header accepts
+    /// everything.
     pub(super) fn of_message(headers: &mut HeaderMap) -> Self {
         if headers.get(ACCEPT) == Some(&BOTH) {
             return Self::AsSent;
@@ -58,7 +59,7 @@ impl Accepted {
     }
 }
 
-/// The reply among the events of a response. Notifications and questions are left out.
+/// The reply among the events of a response. Notifications are left out, and questions are not asked.
 async fn to_json(response: Response) -> Response {
     /// A message with a method is no reply.
     #[derive(Deserialize)]
@@ -71,8 +72,11 @@ async fn to_json(response: Response) -> Response {
     let data =
         SseStream::new(body).filter_map(|event| future::ready(event.ok().and_then(|it| it.data)));
     let mut replies = std::pin::pin!(data.filter(|data| future::ready(is_reply(data))));
-    // The client has cancelled the request, and expects no reply.
-    let Some(reply) = replies.next().await else { return StatusCode::ACCEPTED.into_response() };
+    let Some(reply) = replies.next().await else {
+        let text =
+            "The request has ended without a reply: it was cancelled, or its session has ended\n";
+        return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
+    };
     parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     Response::from_parts(parts, Body::from(reply))
 }

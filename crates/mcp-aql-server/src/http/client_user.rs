@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::http::request::Parts;
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::transport::{AskUser, Elicitation, UserAnswer};
 use rmcp::RoleServer;
@@ -11,6 +12,7 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
 
+use super::accept::Accepted;
 use crate::connection::Connection;
 use crate::elicitation::{WITHDRAWN, form};
 
@@ -18,12 +20,15 @@ use crate::elicitation::{WITHDRAWN, form};
 pub(super) struct ClientUser(Peer<RoleServer>);
 
 impl ClientUser {
-    /// How the user of this connection can be asked.
+    /// How the user of this connection can be asked. A question is an event, so it does not reach a client that accepts no
+    /// events for the reply to this request.
     pub(super) fn of(
         connection: &Connection,
         context: &RequestContext<RoleServer>,
     ) -> Option<Elicitation> {
-        let asks = connection.takes_questions();
+        let head = context.extensions.get::<Parts>();
+        let has_events = head.is_none_or(|head| head.extensions.get::<Accepted>().is_none());
+        let asks = has_events && connection.takes_questions();
         asks.then(|| Elicitation::Waiting(Arc::new(Self(context.peer.clone()))))
     }
 }

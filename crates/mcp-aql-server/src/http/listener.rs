@@ -106,9 +106,14 @@ pub(super) async fn serve_until(
 fn waiting(listener: TcpListener, max: usize) -> Vec<(TcpStream, SocketAddr)> {
     // The listener does not block.
     let listener = listener.into_std();
-    let accepted =
-        listener.iter().flat_map(|listener| std::iter::from_fn(|| listener.accept().ok()));
-    let streams = accepted.take(max).filter_map(|(stream, client)| {
+    let accepted = listener.iter().flat_map(|listener| {
+        std::iter::from_fn(|| match listener.accept() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+            // The client of one connection may have left.
+            accepted => Some(accepted.ok()),
+        })
+    });
+    let streams = accepted.take(max).flatten().filter_map(|(stream, client)| {
         stream.set_nonblocking(true).ok()?;
         Some((TcpStream::from_std(stream).ok()?, client))
     });

@@ -136,8 +136,8 @@ pub trait ServeHttp {
     /// Serves MCP clients over streamable HTTP at `/mcp` until the process receives a signal
     /// (Ctrl-C, or SIGTERM).
     ///
-    /// After the [delay](HttpOptions::stop_delay), if there is one, the listener is closed. New calls are refused, and running calls and executions have
-    /// [`drain_timeout`](mcp_aql_core::AdapterBuilder::drain_timeout) to finish. A second signal ends the wait. What is
+    /// After the [delay](HttpOptions::stop_delay), if there is one, the listener is closed. New calls are refused, and
+    /// running calls and executions have [`drain_timeout`](mcp_aql_core::AdapterBuilder::drain_timeout) to finish. A second signal ends the wait. What is
     /// cut off is logged. Afterwards all sessions end: executions that these clients began, and all
     /// others without a session, are cancelled, confirmation tokens are revoked and agents are
     /// stopped. All of this is in the store and in the audit log when the future completes. The

@@ -120,7 +120,8 @@ impl HttpOptions {
 
     /// Sets how long calls are still served after the signal to stop. Meanwhile `/readyz` is answered with 503, so that a
     /// load balancer sends its requests to other processes before this one refuses them. Afterwards the listener is closed,
-    /// and half a second later, when the last connections have arrived, calls on open connections are refused. The default is no time: connections are accepted until the end.
+    /// and half a second later, when requests on the last connections have arrived, calls on open ones are refused. The
+    /// default is no time: connections are accepted until the end.
     #[must_use]
     pub const fn stop_delay(mut self, delay: Duration) -> Self {
         self.stop_delay = delay;

@@ -128,6 +128,9 @@ impl BodyGuard {
                 request.extensions_mut().insert(origin);
             }
             let accepted = Accepted::of_message(request.headers_mut());
+            if accepted == Accepted::Json {
+                request.extensions_mut().insert(accepted);
+            }
             let response = match self.answer_at_once(request, until).await {
                 Ok(answer) => answer.await,
                 // Boxed, so that the future of a plain call stays small.
