@@ -113,9 +113,8 @@ impl From<Option<Command>> for Options {
 }
 
 impl Options {
-    /// Runs the commands that need no adapter, which is `completions`, and returns whether it ran
-    /// one. Call it first if building the adapter opens files: a shell that loads completions
-    /// should not open them.
+    /// Runs the commands that need no adapter, which is `completions`, and returns whether it ran one. Call it first if
+    /// building the adapter opens files: a shell that loads completions should not open them.
     ///
     /// ```no_run
     /// # use mcp_aql::cli::clap::{self, Parser};
@@ -222,8 +221,8 @@ impl Exit {
 
 /// Runs the command line of an adapter.
 pub trait RunAdapter {
-    /// Runs the adapter's own command line with the process's arguments. With none, the adapter
-    /// serves MCP on standard input and output.
+    /// Runs the adapter's own command line with the process's arguments. With none, the adapter serves MCP on standard
+    /// input and output.
     ///
     /// Reports errors on standard error and ends the process: with code 2 if the arguments are invalid, with code 3 if
     /// the configuration is, and with code 1 if `call` did not succeed or was not confirmed, and for all other errors.
@@ -337,8 +336,8 @@ async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) 
     let adapter = match &options.config {
         Some(file) => {
             configured = adapter.with_config_file(file).inspect_err(|_| {
-                let format = options.log_format.or(Some(adapter.settings().log_format));
-                log::to_stderr_without_adapter(format);
+                let own = adapter.settings().log_format;
+                log::to_stderr_without_adapter(options.log_format.or(Some(own)));
             })?;
             &configured
         }

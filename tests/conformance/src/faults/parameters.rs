@@ -110,6 +110,7 @@ pub(super) const FAULTS: &[Fault] = &[
             {
                 body["error"]["message"] =
                     json!("Missing required parameter 'place'. Expected: string");
+                body["error"]["details"]["missing_params"] = json!(["place"]);
             }
         }),
     ),
