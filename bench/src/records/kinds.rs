@@ -17,7 +17,7 @@ macro_rules! kinds {
                 required {
                     /// Short title, as it stands on the board.
                     title: String,
-                    /// The state of the work: todo, doing or done.
+                    /// Where the work stands: todo, doing or done.
                     status: String,
                     /// 1 is most urgent, 5 can wait.
                     priority: u8,
@@ -67,7 +67,7 @@ macro_rules! kinds {
                     budget: f64,
                 }
                 optional {
-                    /// The goal, in a sentence or two.
+                    /// What is to be reached, in a sentence or two.
                     goal: String,
                     /// Last day of the project, as in 2031-05-06.
                     ends_on: String,
@@ -222,7 +222,7 @@ macro_rules! kinds {
                 required {
                     /// Who says it.
                     author: String,
-                    /// The text, in Markdown.
+                    /// What is said, in Markdown.
                     text: String,
                     /// Record that is commented on, as in task/17.
                     subject: String,
