@@ -75,7 +75,7 @@ impl Order {
     pub(crate) fn refund(&mut self, amount: u32) -> Result<(), OperationError> {
         let rest = self.total.saturating_sub(self.refunded);
         if amount > rest {
-            let expected = format!("must be at most {rest}, which is not refunded yet");
+            let expected = format!("must be {rest} or less, the amount which is not refunded yet");
             return Err(OperationError::invalid_value("amount", expected));
         }
         self.refunded = self.refunded.saturating_add(amount);

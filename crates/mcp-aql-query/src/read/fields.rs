@@ -162,7 +162,7 @@ fn add_paths(
         faults.refuse(
             "fields",
             &what,
-            format!("paths of at most {MAX_PATHS_BYTES} bytes together"),
+            format!("paths of {MAX_PATHS_BYTES} bytes or less together"),
         );
         return;
     }

@@ -281,7 +281,7 @@ fn stored(context: &Context<'_>, info: &FieldInfo, value: &Value) -> Result<Expr
     Ok(match form {
         Form::Boolean => Expr::val(value.as_bool().ok_or_else(|| wrong("a boolean"))?),
         Form::Integer => Expr::val(value.as_i64().ok_or_else(|| {
-            let expected = format!("must be at most {}", i64::MAX);
+            let expected = format!("must be {} or less", i64::MAX);
             SqlError::Request(OperationError::invalid_value(&info.path, expected))
         })?),
         Form::Number => {

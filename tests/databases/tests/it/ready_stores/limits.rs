@@ -90,7 +90,7 @@ async fn instants_lists_and_numbers_are_stored_as_they_are_compared() {
     }
     let refused = ask(&adapter, "create_note", &new(json!(u64::MAX))).await;
     assert_eq!(
-        refused["message"], "Parameter 'letters' must be at most 9223372036854775807",
+        refused["message"], "Parameter 'letters' must be 9223372036854775807 or less",
         "{refused}"
     );
 }
