@@ -16,7 +16,7 @@ pub struct CallEvent<'a> {
     pub operation: Option<&'static str>,
     /// The category of the operation.
     pub category: Option<SemanticCategory>,
-    /// What became of the call.
+    /// The outcome of the call.
     pub outcome: CallOutcome,
     /// The code of the error; `None` for a success.
     pub code: Option<ErrorCode>,
@@ -33,7 +33,7 @@ pub struct CallEvent<'a> {
     pub scope: &'a CallScope,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CallOutcome {

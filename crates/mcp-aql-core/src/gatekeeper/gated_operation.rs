@@ -9,7 +9,7 @@ use crate::operation::RegisteredOperation;
 /// A registered operation with the gates before its calls.
 pub struct GatedOperation {
     pub(crate) registered: RegisteredOperation,
-    /// What trust, danger and policies decide on its calls.
+    /// The decision of trust, danger and policies on its calls.
     pub permission: PermissionPlan,
     /// The gates that examine its calls. No gate does until the adapter has determined them.
     pub(crate) gates: OperationGates,

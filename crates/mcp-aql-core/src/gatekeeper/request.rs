@@ -29,7 +29,7 @@ use crate::vocab::digest;
 #[derive(Clone, Copy)]
 pub struct GateRequest<'a> {
     pub(crate) operation: &'a RegisteredOperation,
-    /// What trust, danger and policies decide on calls of the operation.
+    /// The decision of trust, danger and policies on calls of the operation.
     pub(crate) permission: &'a PermissionPlan,
     pub(crate) arguments: &'a [Argument],
     pub(crate) shapes: &'a Shapes,

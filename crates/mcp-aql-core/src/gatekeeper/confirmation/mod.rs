@@ -48,7 +48,7 @@ pub(super) struct RequiredConfirmation<'a> {
     pub(super) policies: Vec<usize>,
     /// The hash of the canonical parameters.
     pub(super) hash: String,
-    /// What the call would do, according to its operation.
+    /// The effects of the call, according to its operation.
     pub(super) preview: Preview,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct ConfirmationTicket<'a> {
     is_used: bool,
 }
 
-/// What confirms a call.
+/// The proof that a call is confirmed.
 pub(super) enum Proof<'a> {
     /// A token of the caller, or the state of a question that the user has accepted.
     Token {

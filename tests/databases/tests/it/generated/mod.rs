@@ -77,7 +77,7 @@ async fn conforms(adapter: &Adapter) {
     assert_ne!(report.exit_code(), 1, "{}", report.text(false));
 }
 
-/// The tables without a file, whose writes may take seconds while other tests write to theirs.
+/// Creates the tables without a file, because writes to a file may take seconds while other tests write to theirs.
 fn in_memory(tables: &str) -> RusqliteDatabase {
     let connection = rusqlite::Connection::open_in_memory().unwrap();
     connection.execute_batch(tables).unwrap();
