@@ -31,6 +31,10 @@ const SHUTDOWN_GRACE_PERIOD: Duration = Duration::from_secs(5);
 /// The pause before the next attempt when no file descriptor is left for a connection.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
+/// The maximum number of connections that are taken from the queue of a listener that closes: the usual length of such a
+/// queue on Linux.
+const MAX_QUEUED: usize = 4_096;
+
 /// The size from which hyper does not enlarge a connection's read buffer, in bytes. The buffer holds up to twice
 /// as much, and so do the headers of a request. hyper's default is six times as large, and these buffers are not
 /// part of the byte budget of the bodies.
@@ -71,28 +75,33 @@ pub(super) async fn serve_until(
         let router = (router.clone(), Some(ConnectInfo(client)));
         connection(stream, router, client_timeout, slot, stop.clone())
     };
+    let mut listening = Some(listener);
+    let mut queued = Vec::new().into_iter();
     loop {
-        let next = async {
-            let accepted = accept(&listener, &open).await;
-            let room = tokio::time::timeout(client_timeout, open.room(max)).await;
-            room.is_ok().then_some(accepted)
+        let accepted = match &listening {
+            Some(listener) => tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                () = refuse.cancelled() => {
+                    queued = listening.take().map(close).unwrap_or_default().into_iter();
+                    continue;
+                }
+                accepted = accept(listener, &open) => accepted,
+            },
+            None => match queued.next() {
+                Some(accepted) => accepted,
+                None => break,
+            },
         };
         tokio::select! {
             biased;
             () = stop.cancelled() => break,
-            // Before those that are refused: the client of a connection in the queue may already have sent a request.
-            accepted = next => {
-                match accepted {
-                    Some(accepted) => drop(connections.spawn(serving(accepted))),
-                    None => tracing::warn!(max, "closed a new connection: no open connection is idle"),
-                }
-            }
-            () = refuse.cancelled() => break,
+            room = tokio::time::timeout(client_timeout, open.room(max)) => match room {
+                Ok(()) => drop(connections.spawn(serving(accepted))),
+                Err(_) => tracing::warn!(max, "closed a new connection: no open connection is idle"),
+            },
         }
         while connections.try_join_next().is_some() {}
-    }
-    for accepted in waiting(listener, max) {
-        connections.spawn(serving(accepted));
     }
     stop.cancelled().await;
     let closed = async { while connections.join_next().await.is_some() {} };
@@ -101,9 +110,9 @@ pub(super) async fn serve_until(
     }
 }
 
-/// Closes a listener. Returns the connections in its queue, at most `max`, which would be reset: the runtime learns of them
-/// later than the system, and their clients may already have sent requests.
-fn waiting(listener: TcpListener, max: usize) -> Vec<(TcpStream, SocketAddr)> {
+/// Closes a listener. Returns the connections in its queue, which would be reset: the runtime learns of them later than
+/// the system, and their clients may already have sent requests.
+fn close(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
     // The listener does not block.
     let listener = listener.into_std();
     let accepted = listener.iter().flat_map(|listener| {
@@ -113,7 +122,7 @@ fn waiting(listener: TcpListener, max: usize) -> Vec<(TcpStream, SocketAddr)> {
             accepted => Some(accepted.ok()),
         })
     });
-    let streams = accepted.take(max).flatten().filter_map(|(stream, client)| {
+    let streams = accepted.take(MAX_QUEUED).flatten().filter_map(|(stream, client)| {
         stream.set_nonblocking(true).ok()?;
         Some((TcpStream::from_std(stream).ok()?, client))
     });
@@ -316,6 +325,51 @@ mod tests {
             }
         }
         assert!(answer.len() > BODY_BYTES, "{}", answer.len());
+        serving.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn connections_that_wait_for_room_when_the_listener_closes_are_served() {
+        // REQ-SES-02
+        let finish = CancellationToken::new();
+        let (ended, (entered, mut begun)) = (finish.clone(), tokio::sync::mpsc::channel(2));
+        let slow = get(|| async move {
+            entered.send(()).await.unwrap();
+            ended.cancelled().await;
+        });
+        let router = axum::Router::new().route("/slow", slow).route("/", get(|| async {}));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let send = async |path: &str| {
+            let mut client = TcpStream::connect(address).await.unwrap();
+            let head =
+                format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+            client.write_all(head.as_bytes()).await.unwrap();
+            client
+        };
+        let (refuse, stop) = (CancellationToken::new(), CancellationToken::new());
+        let bounds = (2, CLIENT_TIMEOUT);
+        let serving = serve_until(listener, router, bounds, refuse.clone(), stop.clone());
+        let serving = tokio::spawn(serving);
+        let mut clients = vec![send("/slow").await, send("/slow").await];
+        for _ in 0..2 {
+            begun.recv().await.unwrap();
+        }
+        // The server accepts the first of these and waits for room, and the other one is in the queue of the listener.
+        for _ in 0..2 {
+            clients.push(send("/").await);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        refuse.cancel();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        finish.cancel();
+        for mut client in clients {
+            let mut answer = String::new();
+            client.read_to_string(&mut answer).await.unwrap();
+            assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer:?}");
+        }
+        TcpStream::connect(address).await.unwrap_err();
+        stop.cancel();
         serving.await.unwrap();
     }
 }
