@@ -202,11 +202,10 @@ impl GateSettings {
     pub(crate) fn value_without_setting(&self, key: &str) -> Value {
         let seconds = |level| ttl(level).0.num_seconds();
         match key {
-            "gatekeeper.confirmation_ttl_seconds" => json!(format!(
-                "{}, for forbidden {}",
-                seconds(DangerLevel::Destructive),
-                seconds(DangerLevel::Forbidden)
-            )),
+            "gatekeeper.confirmation_ttl_seconds" => json!({
+                "destructive": seconds(DangerLevel::Destructive),
+                "forbidden": seconds(DangerLevel::Forbidden),
+            }),
             "gatekeeper.confirmations_per_minute_without_session" => {
                 self.per_minute_without_session().into()
             }

@@ -14,6 +14,9 @@ pub(super) const MAX_TOKENS: usize = 20_000;
 /// minute, the oldest of them has expired.
 pub(super) const MAX_TOKENS_OF_SESSION: usize = 1_000;
 
+/// The maximum number of tokens of all callers without a session together, so that they cannot evict those of sessions.
+pub(super) const MAX_TOKENS_WITHOUT_SESSION: usize = MAX_TOKENS / 2;
+
 /// The tokens of a process, in the order of their issue. A process that shares the store with others limits its own.
 #[derive(Debug, Default)]
 pub(super) struct TokenCapacity(Mutex<Tokens>);
@@ -25,16 +28,16 @@ struct Tokens {
     next: u64,
 }
 
-/// The tokens of a session, by their places in [`TokenCapacity`].
+/// The tokens of a session, or of all callers without one, by their places in [`TokenCapacity`].
 #[derive(Debug, Default)]
-pub(super) struct SessionTokens(Mutex<VecDeque<u64>>);
+pub(super) struct OwnTokens(Mutex<VecDeque<u64>>);
 
 impl TokenCapacity {
-    /// Adds a token, and returns the keys of the oldest tokens that must be removed for it. A session has its tokens in
-    /// `session`.
+    /// Adds a token, and returns the keys of the oldest tokens that must be removed for it. The caller may have `most`
+    /// tokens in `own`.
     pub(super) fn admit(
         &self,
-        session: Option<&SessionTokens>,
+        (own, most): (&OwnTokens, usize),
         key: String,
         kept_until: DateTime<Utc>,
         now: DateTime<Utc>,
@@ -45,16 +48,14 @@ impl TokenCapacity {
         while tokens.keys.first_key_value().is_some_and(|(_, (_, until))| *until < now) {
             tokens.keys.pop_first();
         }
-        if let Some(session) = session {
-            let mut own = lock(&session.0);
-            own.retain(|place| tokens.keys.contains_key(place));
-            if own.len() >= MAX_TOKENS_OF_SESSION
-                && let Some(oldest) = own.pop_front()
-            {
-                evicted.extend(tokens.keys.remove(&oldest).map(|(key, _)| key));
-            }
-            own.push_back(tokens.next);
+        let mut own = lock(&own.0);
+        own.retain(|place| tokens.keys.contains_key(place));
+        if own.len() >= most
+            && let Some(oldest) = own.pop_front()
+        {
+            evicted.extend(tokens.keys.remove(&oldest).map(|(key, _)| key));
         }
+        own.push_back(tokens.next);
         if tokens.keys.len() >= MAX_TOKENS {
             evicted.extend(tokens.keys.pop_first().map(|(_, (key, _))| key));
         }
@@ -77,15 +78,16 @@ mod tests {
         let (capacity, now) = (TokenCapacity::default(), Utc::now());
         let until = now + TimeDelta::minutes(35);
         let mut kept = std::collections::BTreeSet::new();
-        let mut admit = |session: &SessionTokens, number: usize, at| {
-            let evicted = capacity.admit(Some(session), number.to_string(), until, at);
+        let mut admit = |session: &OwnTokens, number: usize, at| {
+            let own = (session, MAX_TOKENS_OF_SESSION);
+            let evicted = capacity.admit(own, number.to_string(), until, at);
             kept.insert(number.to_string());
             for key in &evicted {
                 assert!(kept.remove(key), "{key} is not kept");
             }
             (evicted, kept.len())
         };
-        let greedy = SessionTokens::default();
+        let greedy = OwnTokens::default();
         for number in 0..3 * MAX_TOKENS_OF_SESSION {
             let (evicted, count) = admit(&greedy, number, now);
             let expected = number.checked_sub(MAX_TOKENS_OF_SESSION).map(|it| it.to_string());
@@ -93,7 +95,7 @@ mod tests {
             assert!(count <= MAX_TOKENS_OF_SESSION);
         }
         for number in 10_000..10_000 + 2 * MAX_TOKENS {
-            let (_, count) = admit(&SessionTokens::default(), number, now);
+            let (_, count) = admit(&OwnTokens::default(), number, now);
             assert!(count <= MAX_TOKENS);
         }
         // The store deletes expired tokens itself.
@@ -102,11 +104,17 @@ mod tests {
     }
 
     #[test]
-    fn callers_without_a_session_are_limited_together() {
+    fn callers_without_a_session_evict_no_token_of_a_session() {
+        // REQ-TOK-17
         let (capacity, now) = (TokenCapacity::default(), Utc::now());
-        for number in 0..=MAX_TOKENS {
-            let evicted = capacity.admit(None, number.to_string(), now, now);
-            assert_eq!(evicted, Vec::from_iter((number == MAX_TOKENS).then(|| "0".to_owned())));
+        let (session, others) = (OwnTokens::default(), OwnTokens::default());
+        let of_session = (&session, MAX_TOKENS_OF_SESSION);
+        assert!(capacity.admit(of_session, "first".to_owned(), now, now).is_empty());
+        for number in 0..2 * MAX_TOKENS {
+            let own = (&others, MAX_TOKENS_WITHOUT_SESSION);
+            let evicted = capacity.admit(own, number.to_string(), now, now);
+            let oldest = number.checked_sub(MAX_TOKENS_WITHOUT_SESSION);
+            assert_eq!(evicted, Vec::from_iter(oldest.map(|it| it.to_string())));
         }
     }
 }

@@ -8,7 +8,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_protocol::ErrorCode;
 
 use super::token::{IssuedToken, TokenScope, TokenStore, Validity};
-use super::token_capacity::{SessionTokens, TokenCapacity};
+use super::token_capacity::{
+    MAX_TOKENS_OF_SESSION, MAX_TOKENS_WITHOUT_SESSION, OwnTokens, TokenCapacity,
+};
 use crate::clock;
 use crate::clock::{later, whole_seconds};
 use crate::error::OperationError;
@@ -66,8 +68,8 @@ struct Account {
     granted: Mutex<HashMap<Grant, DateTime<Utc>>>,
     issued: Mutex<VecDeque<DateTime<Utc>>>,
     failed: Mutex<VecDeque<DateTime<Utc>>>,
-    /// The tokens of a session that the store keeps.
-    tokens: SessionTokens,
+    /// The tokens that the store keeps.
+    tokens: OwnTokens,
     /// Whether a task revokes the tokens when the session ends.
     watched: AtomicBool,
 }
@@ -134,9 +136,11 @@ impl TokenIssuer {
             self.services.session_ends.expect(session)
         });
         let account = session.map(|session| self.account(session));
-        let admit = |key, until| {
-            self.capacity.admit(account.as_ref().map(|account| &account.tokens), key, until, now)
+        let own = match &account {
+            Some(account) => (&account.tokens, MAX_TOKENS_OF_SESSION),
+            None => (&self.others.tokens, MAX_TOKENS_WITHOUT_SESSION),
         };
+        let admit = |key, until| self.capacity.admit(own, key, until, now);
         let issued = self.tokens.issue(scope, validity, admit).await;
         if let Some(session) = session.filter(|session| session.has_ended()) {
             // The session ended during the write, possibly before there was a token to revoke.
