@@ -1,23 +1,34 @@
 //! Places in a shell command where a quoted word is read a second time, without its quotes.
 
-/// The interpreters with the letters of the options whose argument is code.
-const INTERPRETERS: [(&str, &str); 20] = [
+/// The interpreters, without the version in their names, and the letters of the options whose argument is code.
+const INTERPRETERS: [(&str, &str); 31] = [
     ("ash", "c"),
+    ("awk", "e"),
     ("bash", "c"),
+    ("bun", "ep"),
     ("csh", "c"),
     ("dash", "c"),
     ("env", "S"),
+    ("expect", "c"),
     ("fish", "c"),
     ("flock", "c"),
+    ("gawk", "e"),
     ("ksh", "c"),
+    ("lua", "e"),
+    ("mariadb", "e"),
+    ("mawk", ""),
+    ("mysql", "e"),
     ("node", "ep"),
+    ("nodejs", "ep"),
+    ("osascript", "e"),
     ("perl", "eE"),
-    ("php", "r"),
-    ("pwsh", "c"),
+    ("php", "rBER"),
+    ("psql", "c"),
     ("python", "c"),
-    ("python3", "c"),
     ("ruby", "e"),
+    ("runuser", "c"),
     ("script", "c"),
+    ("sed", "e"),
     ("sh", "c"),
     ("su", "c"),
     ("tcsh", "c"),
@@ -25,10 +36,56 @@ const INTERPRETERS: [(&str, &str); 20] = [
 ];
 
 /// The long options whose argument is code.
-const LONG_OPTIONS: [&str; 4] = ["command", "eval", "execute", "split-string"];
+const LONG_OPTIONS: [&str; 8] = [
+    "command",
+    "eval",
+    "execute",
+    "expression",
+    "print",
+    "session-command",
+    "source",
+    "split-string",
+];
 
-/// The programs that join their arguments to a command and give it to a shell.
-const JOINING: [&str; 5] = ["eval", "parallel", "ssh", "trap", "watch"];
+/// The interpreters whose first argument is code if no option gives it, and their options with an argument of its own.
+const CODE_FIRST: [(&str, &[&str]); 4] =
+    [("awk", &["-F", "-v"]), ("gawk", &["-F", "-v"]), ("mawk", &["-F", "-v"]), ("sed", &["-l"])];
+
+/// The programs that join their arguments to a command and give it to a shell, or run the commands in them.
+const JOINING: [&str; 7] = ["cmd", "eval", "parallel", "sqlite", "ssh", "trap", "watch"];
+
+/// The programs that join all that follows an option like `-Command`.
+const POWERSHELL: [&str; 2] = ["powershell", "pwsh"];
+
+/// The interpreter whose arguments are examined.
+struct Interpreter<'a> {
+    name: &'a str,
+    letters: &'a str,
+    /// The options with an argument, if the first of the other arguments is code and has not come yet.
+    code_first: Option<&'a [&'a str]>,
+}
+
+impl<'a> Interpreter<'a> {
+    /// The interpreter of this name, without folder, version and extension.
+    fn of(name: &'a str, plain: &str) -> Option<Self> {
+        let (_, letters) = INTERPRETERS.iter().find(|(each, _)| *each == plain)?;
+        let code_first = CODE_FIRST.iter().find(|(each, _)| *each == plain);
+        Some(Self { name, letters, code_first: code_first.map(|(_, options)| *options) })
+    }
+
+    /// The option in this word whose argument is code. The rest of a word may come from a variable, and is not repeated.
+    fn code_option(&self, word: &str) -> Option<String> {
+        let option = word.strip_prefix('-')?;
+        let code = match option.strip_prefix('-') {
+            Some(long) => {
+                let name = long.split('=').next().unwrap_or(long);
+                LONG_OPTIONS.iter().find(|each| **each == name).map(|each| format!("-{each}"))
+            }
+            None => option.chars().find(|letter| self.letters.contains(*letter)).map(String::from),
+        };
+        code.map(|code| format!("`{} -{code}`", self.name))
+    }
+}
 
 /// Returns what reads a word behind this part of a command once more, in the words of a message: a
 /// here-document, a program that runs its arguments, or an option whose argument is code.
@@ -37,39 +94,57 @@ pub(super) fn reread_by(before: &str) -> Option<String> {
         return Some("a here-document".to_owned());
     }
     let command = before.rsplit([';', '|', '&', '\n', '(', '`']).next().unwrap_or_default();
-    let mut words: Vec<_> = command.split_whitespace().collect();
-    if !command.ends_with(char::is_whitespace) {
-        // The placeholder continues this word.
-        words.pop();
-    }
-    let mut options = None;
+    let mut words: Vec<_> = command.split_whitespace().map(unquoted).collect();
+    // The placeholder continues the last word, or it begins one.
+    let continued = words.pop_if(|_| !command.ends_with(char::is_whitespace));
+    let mut interpreter: Option<Interpreter<'_>> = None;
     let mut found = None;
-    for word in words {
-        let word = word.trim_matches(['"', '\'', '\\']);
-        let name = word.rsplit('/').next().unwrap_or(word);
-        if JOINING.contains(&name) {
+    let mut powershell = None;
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+        let plain = name.strip_suffix(".exe").unwrap_or(name);
+        let plain =
+            plain.trim_end_matches(|each: char| each.is_ascii_digit() || ".-".contains(each));
+        if JOINING.contains(&plain) {
             return Some(format!("`{name}`"));
         }
-        if let Some((_, letters)) = INTERPRETERS.iter().find(|(each, _)| *each == name) {
-            (options, found) = (Some((name, *letters)), None);
-            continue;
-        }
-        let Some((name, letters)) = options else { continue };
-        let Some(option) = word.strip_prefix('-') else {
-            // The code itself; what follows are arguments.
-            found = None;
-            continue;
-        };
-        // The rest of a word may come from a variable, and is not repeated.
-        let code = match option.strip_prefix('-') {
-            Some(long) => {
-                LONG_OPTIONS.iter().find(|each| **each == long).map(|it| format!("-{it}"))
+        if POWERSHELL.contains(&plain) {
+            powershell = Some(name);
+        } else if let Some(name) = powershell.filter(|_| is_command_option(word)) {
+            return Some(format!("`{name} -Command`"));
+        } else if let Some(next) = Interpreter::of(name, plain) {
+            (interpreter, found) = (Some(next), None);
+        } else if let Some(interpreter) = &mut interpreter {
+            if interpreter.code_first.is_some_and(|options| options.contains(&word)) {
+                words.next();
+            } else if word.starts_with('-') {
+                found = interpreter.code_option(word).or(found);
+            } else {
+                // The code itself; what follows are arguments.
+                (interpreter.code_first, found) = (None, None);
             }
-            None => option.chars().find(|letter| letters.contains(*letter)).map(String::from),
-        };
-        found = code.map(|code| format!("`{name} -{code}`")).or(found);
+        }
     }
+    let attached = continued.unwrap_or_default();
+    if let Some(name) = powershell.filter(|_| is_command_option(attached)) {
+        return Some(format!("`{name} -Command`"));
+    }
+    let interpreter = interpreter?;
+    let first = interpreter.code_first.filter(|_| !attached.starts_with('-'));
     found
+        .or_else(|| interpreter.code_option(attached))
+        .or_else(|| first.map(|_| format!("`{}`", interpreter.name)))
+}
+
+fn unquoted(word: &str) -> &str {
+    word.trim_matches(['"', '\'', '\\'])
+}
+
+/// Whether the word is a short form of PowerShell's option `-Command`.
+fn is_command_option(word: &str) -> bool {
+    let option = word.strip_prefix('-').unwrap_or_default().to_ascii_lowercase();
+    !option.is_empty() && "command".starts_with(&option)
 }
 
 /// Returns whether a line after `<<` has begun. `<<<` is a word, in which quotes count.
@@ -95,6 +170,30 @@ mod tests {
             ("node --eval ", Some("`node --eval`")),
             ("env -S ", Some("`env -S`")),
             ("su - user -c ", Some("`su -c`")),
+            ("perl -e", Some("`perl -e`")),
+            ("perl -MPOSIX -ne'", Some("`perl -e`")),
+            ("perl -e 'print 1' ", None),
+            ("node --eval=", Some("`node --eval`")),
+            ("/usr/bin/python3.12 -c ", Some("`python3.12 -c`")),
+            ("perl5.36.0 -e ", Some("`perl5.36.0 -e`")),
+            ("php8.2 -r", Some("`php8.2 -r`")),
+            ("pwsh -NoProfile -Command ", Some("`pwsh -Command`")),
+            ("powershell.exe -com Get-Item ", Some("`powershell.exe -Command`")),
+            ("pwsh -c", Some("`pwsh -Command`")),
+            ("pwsh -File x.ps1 ", None),
+            ("cmd.exe /c ", Some("`cmd.exe`")),
+            ("awk ", Some("`awk`")),
+            ("awk -F : ", Some("`awk`")),
+            ("awk '{print}' ", None),
+            ("awk -f x.awk ", None),
+            ("awk -f ", Some("`awk`")),
+            ("sed -n ", Some("`sed`")),
+            ("sed -e ", Some("`sed -e`")),
+            ("sed --expression=", Some("`sed --expression`")),
+            ("sed s/a/b/ ", None),
+            ("psql -c ", Some("`psql -c`")),
+            ("psql -d ", None),
+            ("sqlite3 x.db ", Some("`sqlite3`")),
             ("eval grep ", Some("`eval`")),
             ("ssh host grep ", Some("`ssh`")),
             ("watch -n 5 ", Some("`watch`")),
