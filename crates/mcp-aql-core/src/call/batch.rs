@@ -39,7 +39,10 @@ impl Pipeline {
                 Err(refused) => &refused.operation,
             };
             let introspects = introspects(name);
-            let operation = crate::text::shorten(name);
+            let operation = match self.spec_of(name) {
+                Some(_) => name.clone(),
+                None => crate::text::shorten(name),
+            };
             if batch.is_full() {
                 batch.push_not_run(&operation);
                 continue;
