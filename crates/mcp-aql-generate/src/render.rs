@@ -330,7 +330,7 @@ fn adapter(target: &Target, name: &str, resources: &[Resource]) -> String {
          {0}let database = std::env::var(\"{variable}\");\n\
          {0}let database = database.map_err(|_| mcp_aql::Error::other(\"set {variable}\"))?;\n\
          {0}let database = {connect};\n\
-         {0}adapter(&database)?.run().await\n\
+         {0}adapter(&database).run().await\n\
          }}\n",
         "    ", call,
     )

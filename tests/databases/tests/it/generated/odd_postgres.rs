@@ -378,5 +378,5 @@ async fn main() -> mcp_aql::Result<()> {
     let database = std::env::var("DATABASE_URL");
     let database = database.map_err(|_| mcp_aql::Error::other("set DATABASE_URL"))?;
     let database = PostgresDatabase::connect(&database).await?;
-    adapter(&database)?.run().await
+    adapter(&database).run().await
 }

@@ -157,5 +157,5 @@ async fn main() -> mcp_aql::Result<()> {
     let database = std::env::var("DATABASE_FILE");
     let database = database.map_err(|_| mcp_aql::Error::other("set DATABASE_FILE"))?;
     let database = RusqliteDatabase::open(database)?;
-    adapter(&database)?.run().await
+    adapter(&database).run().await
 }
