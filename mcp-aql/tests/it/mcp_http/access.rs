@@ -7,6 +7,7 @@ use mcp_aql::{Error, HttpOptions};
 
 use super::{hello, start};
 use crate::support::adapter::builder;
+use crate::support::works::works;
 
 #[tokio::test]
 async fn rejects_unauthorized_callers() {
@@ -106,6 +107,23 @@ async fn a_reply_has_a_media_type_that_the_client_accepts() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_client_that_accepts_no_events_gets_a_token_instead_of_a_question() {
+    // REQ-TOK-06
+    let (builder, _) = works();
+    let server = start(builder, HttpOptions::new()).await;
+    let can_ask = hello().replace(r#""capabilities":{}"#, r#""capabilities":{"elicitation":{}}"#);
+    let (_, answer) = server.post(&[], can_ask).await;
+    let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+    let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    assert_eq!(server.post(&[("Mcp-Session-Id", id)], ready).await.0, 202);
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mcp_aql_execute","arguments":{"operation":"execute_fire"}}}"#;
+    let headers = [("Mcp-Session-Id", id), ("Accept", "application/json")];
+    let (status, answer) = server.post(&headers, call).await;
+    assert_eq!(status, 200, "{answer}");
+    assert!(answer.contains("confirmation_token"), "{answer}");
 }
 
 #[tokio::test]
