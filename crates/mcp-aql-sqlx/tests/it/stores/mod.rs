@@ -3,6 +3,8 @@
 //! PostgreSQL is included if a server is given: `../../scripts/postgres.sh cargo test --all-features`.
 
 mod databases;
+#[path = "../../../../../tests/databases/tests/it/ready_stores/samples.rs"]
+mod samples;
 mod transactions;
 
 use std::time::Duration;
@@ -12,12 +14,14 @@ use databases::{Databases, ask};
 use mcp_aql::Adapter;
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::{Dialect, SqlTable};
-use mcp_aql::resource::MemoryStore;
+use mcp_aql::resource::{MemoryStore, SqlStore};
+use mcp_aql_sqlx::{SqlxPostgres, SqlxSqlite};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestRunner;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
 
 /// A shelf.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, UpdateInput)]
@@ -373,4 +377,26 @@ async fn a_cancelled_call_changes_nothing_and_blocks_nobody() {
             assert_eq!(changed["book"]["copies"], Value::Null, "{name}: {changed}");
         }
     }
+}
+
+#[test]
+fn every_row_is_shown_sorted_corrected_and_deleted() {
+    // REQ-PAG-04, REQ-PAG-09, REQ-COL-06
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let pool = runtime.block_on(databases::in_memory());
+    let in_sqlite = async |rows: &str| {
+        let sql = samples::table_sql(Dialect::Sqlite, rows);
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.unwrap();
+        let table = samples::table(Dialect::Sqlite);
+        databases::adapter(SqlStore::new(table, SqlxSqlite::new(pool.clone())))
+    };
+    samples::on_rows(Dialect::Sqlite, samples::rows_of_sqlite(), in_sqlite, &runtime);
+    let Some(pool) = runtime.block_on(databases::in_postgres()) else { return };
+    let in_postgres = async |rows: &str| {
+        let sql = samples::table_sql(Dialect::Postgres, rows);
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.unwrap();
+        let table = samples::table(Dialect::Postgres);
+        databases::adapter(SqlStore::new(table, SqlxPostgres::new(pool.clone())))
+    };
+    samples::on_rows(Dialect::Postgres, samples::rows_of_postgres(), in_postgres, &runtime);
 }

@@ -2,6 +2,7 @@
 
 mod foreign;
 mod limits;
+mod samples;
 mod tenants;
 
 use chrono::{DateTime, NaiveDate, Utc};
