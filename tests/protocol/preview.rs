@@ -140,6 +140,21 @@ async fn a_confirmation_is_for_what_the_question_showed() {
     assert_eq!(again.code(), Some("TOKEN_ALREADY_USED"));
 }
 
+#[tokio::test]
+async fn a_used_token_tells_more_than_the_preview_of_what_is_gone() {
+    // REQ-TOK-07
+    let (adapter, orders) = shop(&[(1, false)]);
+    let (token, _) = asked(&adapter.call("cancel_order", json!({ "order_id": 1 })).await);
+    let confirmed = json!({ "order_id": 1, "_confirmation": token });
+    assert_eq!(adapter.call("cancel_order", confirmed.clone()).await.data(), 1);
+    assert_eq!(orders.open().len(), 0);
+    let again = adapter.call("cancel_order", confirmed).await;
+    assert_eq!(again.code(), Some("TOKEN_ALREADY_USED"), "{again:?}");
+    // A token of another call tells nothing about this one.
+    let other = json!({ "order_id": 2, "_confirmation": "tok_unknown" });
+    assert_eq!(adapter.call("cancel_order", other).await.code(), Some("NOT_FOUND_RESOURCE"));
+}
+
 /// Delete the queue.
 #[operation(
     category = "DELETE",

@@ -114,7 +114,12 @@ impl Gate for ConfirmationGate {
             let may_ask =
                 self.tokens.issuer().may_ask(request.context, has_token || person.is_some());
             let preview = match may_ask {
-                Ok(()) => request.preview().await?,
+                Ok(()) => match request.preview().await {
+                    Ok(preview) => preview,
+                    Err(error) => {
+                        return Err(self.spent_token(request, &hash).await.unwrap_or(error));
+                    }
+                },
                 // The token is refused below, or none is issued, so nothing is looked at for this caller.
                 Err(_) => Preview::unchanged(),
             };
@@ -160,6 +165,16 @@ impl ConfirmationGate {
             }
             None => Err(self.approval_error(request, &required, person).await),
         }
+    }
+
+    /// Returns the error of a token that was used or has expired, for a call whose preview failed. The preview of a call that
+    /// is sent again usually fails because the first one has run, which this error tells its caller.
+    async fn spent_token(&self, request: GateRequest<'_>, hash: &str) -> Option<OperationError> {
+        let token = request.credentials.confirmation()?;
+        let scope = request.scope(TokenKind::Confirmation, hash, None);
+        let error = self.tokens.claim(request, token, scope).await.err()?;
+        let spent = [ErrorCode::TokenAlreadyUsed, ErrorCode::TokenExpired];
+        spent.contains(&error.code()).then_some(error)
     }
 
     /// Checks the token of the call. Without one the user of the client is asked, or a token is required.
