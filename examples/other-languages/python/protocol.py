@@ -151,8 +151,9 @@ def member_faults(call, owner, prefix, specs, values, is_partial=False):
         path = prefix + name
         if name not in values:
             if spec["required"]:
-                text = f"Missing required parameter '{path}'. Expected: {spec['type']} ({spec['description']})"
-                yield MISSING, Failure("VALIDATION_MISSING_PARAM", text, param_name=path, operation=call)
+                text = f"Missing required parameter '{path}'. Expected: {spec['type']}"
+                yield MISSING, Failure("VALIDATION_MISSING_PARAM", text, param_name=path, operation=call,
+                                       description=spec["description"])
         elif values[name] is not None or not is_partial:
             yield from value_faults(call, path, spec, values[name], is_partial)
         elif name not in REMOVABLE[owner]:

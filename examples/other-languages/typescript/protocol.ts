@@ -154,8 +154,9 @@ function checkMembers(call: string, owner: string | null, prefix: string, specs:
     const path = prefix + spec.name;
     if (!Object.hasOwn(values, spec.name)) {
       if (spec.required) {
-        const text = `Missing required parameter '${path}'. Expected: ${spec.type} (${spec.description})`;
-        faults.missing.push(new Failure("VALIDATION_MISSING_PARAM", text, { param_name: path, operation: call }));
+        const text = `Missing required parameter '${path}'. Expected: ${spec.type}`;
+        faults.missing.push(new Failure("VALIDATION_MISSING_PARAM", text,
+          { param_name: path, operation: call, description: spec.description }));
       }
     } else if (values[spec.name] !== null || !isPartial) {
       checkValue(call, path, spec, values[spec.name], isPartial, faults);
