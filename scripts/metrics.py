@@ -244,7 +244,8 @@ def run(options, folder):
     program, promtool = prometheus()
     python = pypi.install("metrics", PARSER) / "python"
     config = folder / "mcp-aql.toml"
-    config.write_text("[gatekeeper]\nconfirmations_per_minute = 10\n")
+    # So few that a slow machine reaches the limit as well.
+    config.write_text("[gatekeeper]\nconfirmations_per_minute = 3\n")
     serve = ["serve", "--http", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]
     served = [Served([options.tasks, "--db", folder / "tasks.db", "--config", config, *serve]),
               Served([options.guard, "--state", folder / "guard", *serve])]
