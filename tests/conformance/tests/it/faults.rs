@@ -66,11 +66,11 @@ const COMPARES_EVERY_ANSWER: [&str; 1] = ["shapes.as_typed"];
 /// Further checks that may find a fault if all checks run: their own calls come upon it. `*` stands for every check.
 const FOUND_BY_OTHERS: &[(&str, &[&str])] = &[
     // A call that needs no person is also found by the check of dangerous operations.
-    ("agents-go-on-unapproved", &["danger.gated"]),
-    ("agents-start-by-themselves", &["danger.gated"]),
-    ("any-code-confirms", &["danger.gated"]),
-    ("directive-without-factors", &["danger.gated"]),
-    ("tried-code-repeated", &["danger.gated"]),
+    ("agents-go-on-unapproved", &["danger.gated", "batch.halts"]),
+    ("agents-start-by-themselves", &["danger.gated", "batch.halts"]),
+    ("any-code-confirms", &["danger.gated", "batch.halts"]),
+    ("directive-without-factors", &["danger.gated", "batch.halts"]),
+    ("tried-code-repeated", &["danger.gated", "batch.halts"]),
     ("hint-said-to-be-optional", &["danger.gated", "batch.halts"]),
     ("loop-unstated", &["danger.gated", "batch.halts"]),
     ("loop-without-a-way-out", &["danger.gated", "tools.description_current"]),
@@ -93,6 +93,12 @@ const FOUND_BY_OTHERS: &[(&str, &[&str])] = &[
     ("filter-ignored-altogether", &["parameters.nested_wins"]),
     ("parameter-in-camel-case", &["robustness.duplicate_keys"]),
     ("reserved-name-for-something-else", &["robustness.duplicate_keys"]),
+    // Filters with any characters, and combinations of all controls.
+    (
+        "ascii-only",
+        &["collections.filter_applied", "collections.filter_keys", "collections.filter_operators"],
+    ),
+    ("an-item-lost-between-pages", &["collections.combined_controls"]),
     // Any check whose calls run at the same time, or that compares what was there before.
     ("looking-leaves-traces", &["*"]),
     ("mixes-answers-up-under-load", &["*"]),
