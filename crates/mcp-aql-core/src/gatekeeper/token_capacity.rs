@@ -49,7 +49,10 @@ impl TokenCapacity {
             tokens.keys.pop_first();
         }
         let mut own = lock(&own.0);
-        own.retain(|place| tokens.keys.contains_key(place));
+        // The oldest tokens are removed first, everywhere.
+        while own.front().is_some_and(|place| !tokens.keys.contains_key(place)) {
+            own.pop_front();
+        }
         if own.len() >= most
             && let Some(oldest) = own.pop_front()
         {
