@@ -4,6 +4,7 @@ use mcp_aql::auth::{Access, Principal};
 use mcp_aql::gatekeeper::Condition;
 use mcp_aql::prelude::*;
 use mcp_aql::query::CursorKey;
+use mcp_aql::transport::{CallScope, Endpoint, Extensions};
 use mcp_aql::{AdapterBuilder, Policy};
 use serde_json::{Value, json};
 
@@ -253,6 +254,64 @@ async fn an_execution_belongs_to_the_claims_of_the_call_that_began_it() {
 #[operation(category = "DELETE", danger(level = "destructive"))]
 fn delete_papers(#[param(from_claim = "tenant")] tenant: String) -> String {
     tenant
+}
+
+fn tenant_of(context: &Context) -> String {
+    let claim = context.principal().and_then(|principal| principal.claim("tenant"));
+    claim.and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// Delete the drafts of the caller's tenant.
+#[operation(category = "DELETE", danger(level = "destructive"))]
+fn delete_drafts(context: Context) -> String {
+    tenant_of(&context)
+}
+
+/// Report on the caller's tenant.
+#[operation(category = "EXECUTE", lifecycle(cancel, retry))]
+async fn execute_report(context: Context) -> String {
+    tenant_of(&context)
+}
+
+#[tokio::test]
+async fn what_belongs_to_a_tenant_needs_no_argument_from_a_claim() {
+    // REQ-TOK-03
+    let policy = Policy::confirm("delete_drafts").for_session(std::time::Duration::from_secs(300));
+    let adapter = Adapter::builder("drafts")
+        .operation(delete_drafts {})
+        .operation(execute_report {})
+        .policy(policy)
+        .without_config();
+    let adapter = adapter.build().unwrap();
+    let of = |tenant: &str| {
+        ada(&["drafts:read", "drafts:delete", "drafts:execute"]).with_claim("tenant", tenant)
+    };
+    let begun = call_as(&adapter, &of("north"), "execute_report", json!({})).await;
+    let wait = json!({ "execution_id": begun["execution_id"], "wait_seconds": 5 });
+    let state = call_as(&adapter, &of("south"), "get_execution", wait.clone()).await;
+    assert_eq!(state["code"], "NOT_FOUND_RESOURCE", "{state}");
+    assert_eq!(call_as(&adapter, &of("north"), "get_execution", wait).await["result"], "north");
+
+    // One session for both, as a program may have.
+    let session = Session::new();
+    let call = async |tenant: &str, params: Value| {
+        let mut extensions = Extensions::default();
+        extensions.insert(of(tenant));
+        let session = Some(session.clone());
+        let scope = CallScope { session, extensions, ..CallScope::default() };
+        let call = json!({ "operation": "delete_drafts", "params": params });
+        let call = call.as_object().cloned().unwrap();
+        let reply = adapter.handle(Endpoint::Unified, call, scope).await;
+        serde_json::from_str::<Value>(&reply.text).unwrap()
+    };
+    let asked = call("north", json!({})).await;
+    let token = json!({ "_confirmation": asked["error"]["details"]["confirmation_token"] });
+    let other = call("south", token.clone()).await;
+    assert_eq!(other["error"]["code"], "TOKEN_SCOPE_MISMATCH", "{other}");
+    assert_eq!(call("north", token).await["data"], "north");
+    assert_eq!(call("north", json!({})).await["data"], "north", "confirmed for the session");
+    let other = call("south", json!({})).await;
+    assert_eq!(other["error"]["code"], "CONFIRMATION_REQUIRED", "{other}");
 }
 
 #[tokio::test]

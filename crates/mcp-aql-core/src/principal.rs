@@ -1,16 +1,20 @@
 //! The authenticated caller.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+
+use crate::vocab::digest;
 
 /// The authenticated caller of an operation: who it is, and what it may do.
 ///
 /// An authenticator of the HTTP server, or the middleware of your own server, attaches it to each request. An
 /// operation reads it with [`Context::principal`](crate::Context::principal). Two principals are the same if issuer and
-/// subject are equal. Sessions, executions and confirmation tokens belong to it.
+/// subject are equal. Sessions, executions, cursors and confirmation tokens belong to its [`identity`](Self::identity),
+/// which includes the claims: a subject may act for several tenants, and what it has for one does not belong to another.
 ///
 /// ```
 /// use mcp_aql::auth::Principal;
@@ -33,7 +37,45 @@ struct Parts {
     issuer_length: usize,
     scopes: BTreeSet<String>,
     claims: Map<String, Value>,
+    /// The digest of the lasting claims, if there are any, once it is needed.
+    claims_digest: OnceLock<Option<Box<str>>>,
 }
+
+/// The claims that differ between the tokens of one identity: the registered ones, those of OpenID Connect about the
+/// sign-in, and those that authorization servers add to each token.
+const CHANGING_CLAIMS: [&str; 31] = [
+    "acr",
+    "aio",
+    "amr",
+    "at_hash",
+    "aud",
+    "auth_time",
+    "azp",
+    "c_hash",
+    "cid",
+    "client_id",
+    "event_id",
+    "exp",
+    "iat",
+    "idp_access_token",
+    "iss",
+    "jti",
+    "nbf",
+    "nonce",
+    "origin_jti",
+    "rh",
+    "s_hash",
+    "scope",
+    "scp",
+    "session_state",
+    "sid",
+    "sub",
+    "typ",
+    "updated_at",
+    "uti",
+    "ver",
+    "wids",
+];
 
 impl Principal {
     /// Creates a principal without scopes and claims. The issuer is who vouches for the subject, such as the URL of an
@@ -41,7 +83,8 @@ impl Principal {
     pub fn new(issuer: &str, subject: &str) -> Self {
         let issuer = issuer.replace(char::is_whitespace, "-");
         let (id, issuer_length) = (format!("{issuer} {subject}"), issuer.len());
-        Self(Arc::new(Parts { id, issuer_length, scopes: BTreeSet::new(), claims: Map::new() }))
+        let (scopes, claims, claims_digest) = Default::default();
+        Self(Arc::new(Parts { id, issuer_length, scopes, claims, claims_digest }))
     }
 
     /// Adds scopes.
@@ -54,7 +97,9 @@ impl Principal {
     /// Adds a claim.
     #[must_use]
     pub fn with_claim(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        Arc::make_mut(&mut self.0).claims.insert(name.into(), value.into());
+        let parts = Arc::make_mut(&mut self.0);
+        parts.claims.insert(name.into(), value.into());
+        parts.claims_digest = OnceLock::new();
         self
     }
 
@@ -71,6 +116,27 @@ impl Principal {
     /// The issuer and the subject, separated by a space. It identifies the principal in stores and in the audit log.
     pub fn id(&self) -> &str {
         &self.0.id
+    }
+
+    /// Returns the digest of all claims, except those that differ between the tokens of one identity. `None` without such
+    /// claims.
+    pub(crate) fn claims_digest(&self) -> Option<&str> {
+        let compute = || {
+            let lasting = |(name, _): &(&String, &Value)| !CHANGING_CLAIMS.contains(&name.as_str());
+            let claims: BTreeMap<_, _> = self.0.claims.iter().filter(lasting).collect();
+            (!claims.is_empty()).then(|| digest(json!(claims).to_string().as_bytes()).into())
+        };
+        self.0.claims_digest.get_or_init(compute).as_deref()
+    }
+
+    /// What sessions, executions and cursors belong to: the [`id`](Self::id), and a digest of the claims that last. The
+    /// claims which differ between tokens of one sign-in, such as `exp` and `jti`, are not part of it.
+    #[doc(hidden)]
+    pub fn identity(&self) -> Cow<'_, str> {
+        match self.claims_digest() {
+            Some(claims) => Cow::Owned(format!("{} {claims}", self.id())),
+            None => Cow::Borrowed(self.id()),
+        }
     }
 
     /// The scopes, in alphabetical order.
@@ -119,6 +185,20 @@ mod tests {
         assert_eq!(ada, Principal::new("a", "b c").with_scopes(["x"]));
         let odd = Principal::new("", "");
         assert_eq!((odd.issuer(), odd.subject()), ("", ""));
+    }
+
+    #[test]
+    fn lasting_claims_are_part_of_the_identity() {
+        let ada = Principal::new("a", "b");
+        assert_eq!(ada.identity(), "a b");
+        let again = ada.clone().with_claim("exp", 7).with_claim("jti", "x").with_claim("sid", "y");
+        assert_eq!(again.identity(), "a b");
+        let north = again.with_claim("tenant", "north");
+        let south = north.clone().with_claim("tenant", "south");
+        assert_eq!(north.identity(), north.clone().with_claim("exp", 8).identity());
+        assert_ne!(north.identity(), south.identity());
+        assert!(north.identity().starts_with("a b ") && !north.identity().contains("north"));
+        assert_eq!(north, south, "the subject is the same");
     }
 
     #[test]

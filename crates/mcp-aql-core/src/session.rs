@@ -55,7 +55,7 @@ impl Session {
     /// confirmation token of one process is valid in another.
     #[doc(hidden)]
     pub fn of_principal(principal: &Principal) -> Self {
-        let hash = crate::vocab::digest(principal.id().as_bytes());
+        let hash = crate::vocab::digest(principal.identity().as_bytes());
         Self::with_id(format!("u-{}", hash.get(..32).unwrap_or_default()).into(), true)
     }
 

@@ -17,15 +17,16 @@ pub(super) struct PrincipalSessions(Mutex<HashMap<Box<str>, Session>>);
 impl PrincipalSessions {
     /// The session of a principal.
     pub(super) fn of(&self, principal: &Principal) -> Session {
+        let identity = principal.identity();
         let mut sessions = lock(&self.0);
-        if let Some(session) = sessions.get(principal.id()).filter(|it| !it.has_ended()) {
+        if let Some(session) = sessions.get(&*identity).filter(|it| !it.has_ended()) {
             return session.clone();
         }
         if sessions.len() >= MAX_UNUSED {
             sessions.retain(|_, session| session.is_in_use());
         }
         let session = Session::of_principal(principal);
-        sessions.insert(principal.id().into(), session.clone());
+        sessions.insert(identity.into(), session.clone());
         session
     }
 
@@ -47,6 +48,8 @@ mod tests {
         let (ada, eve) = (Principal::new("a", "ada"), Principal::new("a", "eve"));
         assert_eq!(sessions.of(&ada), sessions.of(&ada));
         assert_ne!(sessions.of(&ada).id(), sessions.of(&eve).id());
+        let of_tenant = ada.clone().with_claim("tenant", "north");
+        assert_ne!(sessions.of(&ada).id(), sessions.of(&of_tenant).id());
         assert_eq!(sessions.of(&ada).id(), others.of(&ada).id(), "processes differ");
         assert!(!sessions.of(&ada).id().contains("ada"));
     }

@@ -197,13 +197,12 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
     let category = model.category.as_deref().copied().unwrap_or(SemanticCategory::Read);
     let category = variant_ident(category);
     let mut states = Vec::new();
-    let (mut parameters, mut claims) = (Vec::new(), Vec::new());
+    let mut parameters = Vec::new();
     for argument in &model.arguments {
         let entry = quote!(#runtime::table::ParameterEntry);
         match argument {
             Argument::State(ty) => states.push(quote!(#runtime::table::StateSpec::of::<#ty>())),
-            Argument::Claim(name, _) => claims.push(name),
-            Argument::Context | Argument::Execution(_) => {}
+            Argument::Claim(..) | Argument::Context | Argument::Execution(_) => {}
             Argument::Input(input) => {
                 let ty = input.ty;
                 parameters.push(quote!(#entry::Input(<#ty as #runtime::UpdateInput>::INPUT)));
@@ -219,7 +218,6 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
         }
     }
     let parameters = (!parameters.is_empty()).then(|| quote!(.parameters(&[#(#parameters),*])));
-    let claims = (!claims.is_empty()).then(|| quote!(.claims(&[#(#claims),*])));
     let states = (!states.is_empty()).then(|| quote!(.states(&[#(#states),*])));
     let returns = model.returns().map(|ty| {
         let form = form(ty, runtime);
@@ -241,7 +239,7 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
     quote! {
         #runtime::table::OperationSpec::new(#name, #runtime::SemanticCategory::#category, #description)
             #parameters #returns #wrap #states #examples #endpoint #rationale
-            #danger #lifecycle #timeout #scope #claims #deprecated
+            #danger #lifecycle #timeout #scope #deprecated
     }
 }
 

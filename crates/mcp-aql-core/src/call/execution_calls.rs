@@ -1,12 +1,11 @@
 //! The operations on executions: get, list, cancel and retry.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_aql_protocol::ErrorCode;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Pipeline;
 use super::admit::AdmittedCall;
@@ -22,7 +21,7 @@ use crate::paging::{Page, PageRequest};
 use crate::principal::Principal;
 use crate::request::Credentials;
 use crate::spec::LifecycleSpec;
-use crate::vocab::{ReplyLimits, digest};
+use crate::vocab::ReplyLimits;
 
 /// The call of an operation on an execution.
 struct ExecutionRequest<'a> {
@@ -80,22 +79,10 @@ impl Pipeline {
         self.execution_state(id, context, limits).await
     }
 
-    /// Returns the digest of the caller's claims that operations read, if they read any. A subject may act for several
-    /// tenants, and its executions for one do not belong to the other.
-    pub(super) fn claims_digest(&self, context: &Context) -> Option<String> {
-        let entries = &self.catalog.registry.entries;
-        let names: BTreeSet<_> =
-            entries.iter().flat_map(|entry| entry.operation.spec.claims).collect();
-        let principal = context.principal().filter(|_| !names.is_empty())?;
-        let claims: BTreeMap<_, _> =
-            names.into_iter().map(|name| (name, principal.claim(name))).collect();
-        Some(digest(json!(claims).to_string().as_bytes()))
-    }
-
     /// Whether the caller has begun an execution.
-    fn is_own(&self, record: &ExecutionRecord, context: &Context) -> bool {
+    fn is_own(record: &ExecutionRecord, context: &Context) -> bool {
         record.principal.as_deref() == context.principal().map(Principal::id)
-            && record.claims == self.claims_digest(context)
+            && record.claims.as_deref() == claims_digest(context)
     }
 
     /// Returns an execution that the caller may see: its own, or with the scope of administrators any.
@@ -106,7 +93,7 @@ impl Pipeline {
     ) -> Result<ExecutionRecord, OperationError> {
         let principal = context.principal();
         let is_shown = |record: &ExecutionRecord| {
-            self.is_own(record, context)
+            Self::is_own(record, context)
                 || principal.is_some_and(|it| it.has_scope(&self.settings.access.administrator))
         };
         let found = self.executions.get(id).await?.filter(is_shown);
@@ -132,7 +119,7 @@ impl Pipeline {
         let (status, operation) = (request.text("status"), request.text("operation_name"));
         // Principals and sessions have different lists.
         let owner = context.execution_account();
-        let claims = self.claims_digest(context);
+        let claims = claims_digest(context);
         let name = request.operation.spec.name;
         let key = &self.settings.cursor_key;
         let mut warnings = Vec::new();
@@ -152,7 +139,7 @@ impl Pipeline {
             if before.as_ref().is_some_and(|before| id >= *before) {
                 return ControlFlow::Break(());
             }
-            let wanted = record.claims == claims
+            let wanted = record.claims.as_deref() == claims
                 && status.is_none_or(|status| record.status.as_str() == status)
                 && operation.is_none_or(|operation| record.operation == operation);
             if wanted { page.push((id, record)) } else { ControlFlow::Continue(()) }
@@ -197,7 +184,7 @@ impl Pipeline {
     ) -> Result<(), OperationError> {
         let id = request.id();
         let record = self.find_execution(id, context).await?;
-        if !self.is_own(&record, context) {
+        if !Self::is_own(&record, context) {
             // The function would run with the identity of the administrator, and its result belong to another principal.
             return Err(OperationError::permission_denied(
                 "only the principal of an execution can retry it",
@@ -241,6 +228,11 @@ impl Pipeline {
     fn lifecycle_of(&self, record: &ExecutionRecord) -> Option<LifecycleSpec> {
         self.catalog.registry.get(&record.operation)?.operation.spec.lifecycle
     }
+}
+
+/// Returns the digest of the claims of the caller, whose executions for one tenant do not belong to another.
+pub(super) fn claims_digest(context: &Context) -> Option<&str> {
+    context.principal()?.claims_digest()
 }
 
 const CANCELLABLE: &str = "must name an execution in state 'pending' or 'running'";

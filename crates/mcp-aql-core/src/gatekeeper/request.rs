@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_aql_protocol::DangerLevel;
-use serde_json::Value;
 
 use super::params_hash::params_hash;
 use super::permission_plan::{Decision, PermissionPlan};
@@ -121,19 +120,16 @@ impl<'a> GateRequest<'a> {
     }
 
     /// Returns the hash of what a confirmation covers: the parameters, the execution that a retry runs again, and the claims
-    /// of the caller's identity that the function receives.
+    /// of the caller's identity.
     pub(super) fn params_hash(&self) -> String {
         let mut hash = params_hash(self.arguments);
         if let Some(retry) = self.retry {
             hash = digest(format!("{hash} retry {}", params_hash(retry.arguments)).as_bytes());
         }
-        let claims = self.operation.spec.claims;
-        if claims.is_empty() {
-            return hash;
+        match self.context.principal().and_then(Principal::claims_digest) {
+            Some(claims) => digest(format!("{hash} {claims}").as_bytes()),
+            None => hash,
         }
-        let claim = |name: &&str| self.context.principal().and_then(|it| it.claim(name)).cloned();
-        let values: Vec<_> = claims.iter().map(claim).map(Option::unwrap_or_default).collect();
-        digest(format!("{hash} {}", Value::from(values)).as_bytes())
     }
 
     /// Returns the scope of a token for this call.

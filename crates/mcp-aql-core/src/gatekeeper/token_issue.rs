@@ -75,8 +75,10 @@ struct Account {
 }
 
 /// A confirmation for a session: it covers the calls of one operation that one policy applies to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Grant {
+    /// The digest of the caller's claims: a program may use one session for several identities.
+    claims: Option<String>,
     operation: &'static str,
     /// The index of the policy in the operation's plan.
     policy: usize,
@@ -211,7 +213,7 @@ impl TokenIssuer {
         let account = self.account(session);
         let granted = lock(&account.granted);
         let holds = |policy, by_person| {
-            let grant = Grant { operation, policy, by_person };
+            let grant = Grant { claims: claims_of(context), operation, policy, by_person };
             granted.get(&grant).is_some_and(|until| now < *until)
         };
         !policies.is_empty()
@@ -231,7 +233,9 @@ impl TokenIssuer {
         let until = later(self.services.time.now(), time);
         if let Some(session) = context.session() {
             let account = self.account(session);
-            let grants = policies.iter().map(|&policy| Grant { operation, policy, by_person });
+            let claims = claims_of(context);
+            let grant = |&policy| Grant { claims: claims.clone(), operation, policy, by_person };
+            let grants = policies.iter().map(grant);
             lock(&account.granted).extend(grants.map(|grant| (grant, until)));
         }
     }
@@ -271,6 +275,10 @@ impl TokenIssuer {
             tracing::error!(%error, "cannot purge expired tokens");
         }
     }
+}
+
+fn claims_of(context: &Context) -> Option<String> {
+    context.principal()?.claims_digest().map(str::to_owned)
 }
 
 /// Revokes the tokens of a session that has ended.

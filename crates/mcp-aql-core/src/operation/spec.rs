@@ -68,8 +68,6 @@ pub struct OperationSpec {
     pub timeout_seconds: Option<u32>,
     /// The scope that a caller needs, instead of that of the category.
     pub scope: Option<&'static str>,
-    /// The claims of the caller that arguments of the function come from.
-    pub claims: &'static [&'static str],
     /// Whether a generated example is shown although the parameters say the same.
     pub(crate) shows_sample: bool,
     /// The type that the operation belongs to, which is named after the function of a free one.
@@ -99,7 +97,6 @@ impl OperationSpec {
             lifecycle: None,
             timeout_seconds: None,
             scope: None,
-            claims: &[],
             shows_sample: false,
             origin: "mcp_aql",
         }
@@ -187,13 +184,6 @@ impl OperationSpec {
     #[must_use]
     pub const fn scope(mut self, scope: &'static str) -> Self {
         self.scope = Some(scope);
-        self
-    }
-
-    /// Lists the claims of the caller that arguments of the function come from.
-    #[must_use]
-    pub const fn claims(mut self, claims: &'static [&'static str]) -> Self {
-        self.claims = claims;
         self
     }
 

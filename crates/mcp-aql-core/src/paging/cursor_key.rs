@@ -46,7 +46,7 @@ impl CursorKey {
         hash.update(*self.0);
         // No purpose of a cursor has this length.
         hash.update(u64::MAX.to_le_bytes());
-        hash.update(principal.id());
+        hash.update(&*principal.identity());
         let mut key = [0; 16];
         key.iter_mut().zip(hash.finalize()).for_each(|(byte, hashed)| *byte = hashed);
         Self::new(key)

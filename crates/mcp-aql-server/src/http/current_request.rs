@@ -20,7 +20,7 @@ struct RequestState {
     /// opens a session.
     connection: RefCell<Weak<Connection>>,
     /// The id of the principal of the request.
-    principal: Option<Box<str>>,
+    identity: Option<Box<str>>,
 }
 
 /// The problem with the session of a request.
@@ -44,9 +44,9 @@ pub(super) async fn observe_session<F: Future>(
     principal: Option<&Principal>,
     serving: F,
 ) -> (F::Output, SessionProblem) {
-    let principal = principal.map(|principal| principal.id().into());
+    let identity = principal.map(|principal| principal.identity().into());
     CURRENT_REQUEST
-        .scope(RequestState { principal, ..RequestState::default() }, async {
+        .scope(RequestState { identity, ..RequestState::default() }, async {
             let served = serving.await;
             (served, CURRENT_REQUEST.with(|served| served.noticed.get()))
         })
@@ -61,7 +61,7 @@ pub(super) fn notice(noticed: SessionProblem) {
 
 /// Returns the connection and the principal's id for the session that the request opens.
 pub(super) fn opener() -> (Weak<Connection>, Option<Box<str>>) {
-    let opener = |served: &RequestState| (served.connection.take(), served.principal.clone());
+    let opener = |served: &RequestState| (served.connection.take(), served.identity.clone());
     CURRENT_REQUEST.try_with(opener).unwrap_or_default()
 }
 

@@ -17,8 +17,8 @@ use crate::connection::Connection;
 /// An open session, for the calls that bypass rmcp.
 pub(super) struct OpenSession {
     pub(super) id: SessionId,
-    /// The id of the principal that opened the session. Requests of others are refused.
-    pub(super) principal: Option<Box<str>>,
+    /// The identity of the principal that opened the session. Requests of others are refused.
+    pub(super) identity: Option<Box<str>>,
     connection: Weak<Connection>,
     pub(super) calls: Calls,
     /// Whether the session is in use.
@@ -35,13 +35,13 @@ impl OpenSession {
     /// A session that is being opened, which is a use of it.
     pub(super) fn new(
         id: SessionId,
-        principal: Option<Box<str>>,
+        identity: Option<Box<str>>,
         connection: Weak<Connection>,
         finished: Arc<FinishedReplies>,
     ) -> Self {
         let (usage, opening) = SessionUsage::opening();
         Self {
-            principal,
+            identity,
             connection,
             calls: Calls::default(),
             usage,

@@ -100,7 +100,7 @@ impl Sessions {
     /// The number of sessions of a principal.
     fn count_of(&self, principal: &str) -> usize {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
-        open.values().filter(|open| open.principal.as_deref() == Some(principal)).count()
+        open.values().filter(|open| open.identity.as_deref() == Some(principal)).count()
     }
 
     fn connection(&self, id: &str) -> Option<Arc<Connection>> {
@@ -112,9 +112,8 @@ impl Sessions {
     async fn evict(&self, principal: Option<&str>, limit: usize) -> bool {
         let considered: Vec<_> = {
             let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
-            let of_principal = |it: &&Arc<OpenSession>| {
-                principal.is_none() || it.principal.as_deref() == principal
-            };
+            let of_principal =
+                |it: &&Arc<OpenSession>| principal.is_none() || it.identity.as_deref() == principal;
             open.values().filter(of_principal).map(Arc::clone).collect()
         };
         let idle = by_idleness(considered, limit, |session| &session.usage);
@@ -138,10 +137,10 @@ impl Sessions {
         true
     }
 
-    /// Whether this is the id of a session that another principal has opened.
+    /// Whether this is the id of a session that another identity has opened.
     pub(super) fn is_foreign(&self, id: &str, principal: Option<&Principal>) -> bool {
-        let principal = principal.map(Principal::id);
-        self.get(id).is_some_and(|open| open.principal.as_deref() != principal)
+        let identity = principal.map(Principal::identity);
+        self.get(id).is_some_and(|open| open.identity.as_deref() != identity.as_deref())
     }
 
     /// Ends all sessions. Their connections may outlast them for a while.

