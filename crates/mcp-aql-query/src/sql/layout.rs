@@ -268,24 +268,42 @@ impl Member {
         if self.leaves_out_empty() && is_empty(text) {
             return Ok(Some(Cell::Omitted));
         }
-        if self.info.list && !text.trim_start().starts_with('[') {
+        let Some(value) = document_of(text) else { return Ok(None) };
+        if self.info.list && !value.is_array() {
             return Ok(None);
         }
-        let document = || serde_json::from_str::<Value>(text).ok();
         if !matches!(projection, Projection::Members(_)) {
-            if let (Projection::Open(_), Some(value)) = (projection, document()) {
+            if matches!(projection, Projection::Open(_)) {
                 // Marks the open paths that exist. The document itself is returned as stored.
                 let whole = Projected { value: &value, projection, computed: None };
                 serde_json::to_value(whole).map_err(SqlError::Row)?;
             }
             return Ok(RawValue::from_string(text.to_owned()).ok().map(Cell::Document));
         }
-        let Some(value) = document() else { return Ok(None) };
         if !has_part(&value, projection) {
             return Ok(Some(Cell::Omitted));
         }
         let part = Projected { value: &value, projection, computed: None };
         serde_json::to_value(part).map(|part| Some(Cell::Part(part))).map_err(SqlError::Row)
+    }
+}
+
+/// The maximum number of levels of a stored document, so that it fits into every reply.
+const MAX_DOCUMENT_DEPTH: usize = 100;
+
+/// Parses a stored document. JSON that no value can hold is valid for a database: `1e400`, a lone surrogate, any depth.
+fn document_of(text: &str) -> Option<Value> {
+    let value = serde_json::from_str(text).ok()?;
+    is_within(&value, MAX_DOCUMENT_DEPTH).then_some(value)
+}
+
+/// Returns `true` if a value has this number of levels or fewer.
+fn is_within(value: &Value, levels: usize) -> bool {
+    let inside = |value: &Value| is_within(value, levels.saturating_sub(1));
+    match value {
+        Value::Array(entries) => levels > 0 && entries.iter().all(inside),
+        Value::Object(members) => levels > 0 && members.values().all(inside),
+        _ => true,
     }
 }
 

@@ -66,11 +66,8 @@ impl<T> SqlRecord<T> {
     }
 
     /// The members, for deserializing a whole row.
-    pub(super) fn into_members(self) -> Map<String, Value> {
-        match self.to_json() {
-            Value::Object(members) => members,
-            _ => Map::new(),
-        }
+    pub(super) fn into_members(self) -> Result<Map<String, Value>, SqlError> {
+        serde_json::to_value(self).and_then(serde_json::from_value).map_err(SqlError::Row)
     }
 }
 

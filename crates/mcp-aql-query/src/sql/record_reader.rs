@@ -52,7 +52,7 @@ impl RecordReader {
         let Some(row) = rows.into_iter().next() else { return Ok(None) };
         let mut odd = OddFields::default();
         let row = SqlRecord::<R>::read(&self.layout, &row, &mut odd)?;
-        let members = row.clone().into_members();
+        let members = row.clone().into_members()?;
         let (record, mut unreadable) = match R::deserialize(Value::Object(members.clone())) {
             Ok(record) => (record, Vec::new()),
             Err(_) => repaired(members, given)?,
@@ -98,6 +98,11 @@ fn repaired<R: Record + DeserializeOwned>(
             let read = read_members::<R>(members);
             read.err().and_then(|fault| faulty_field::<R>(&fault)).as_ref() != Some(&field)
         });
+        // An update must not store members that nobody has set.
+        let accepted = match given {
+            None => accepted.or_else(|| completed::<R>(&members, &field)),
+            Some(_) => accepted,
+        };
         let Some(stand_in) = accepted else { return Err(SqlError::Row(fault.into_inner())) };
         members.insert(field.clone(), stand_in);
         replaced.push(field);
@@ -118,6 +123,56 @@ fn faulty_field<R: Record>(fault: &MemberFault) -> Option<String> {
         _ => message.strip_prefix("missing field `")?.split('`').next()?,
     };
     R::RESOURCE.fields.iter().any(|field| field.name == name).then(|| name.to_owned())
+}
+
+/// The maximum number of steps that complete an object.
+const MAX_STEPS: usize = 200;
+
+/// Makes an object that stands for a document, with an empty value for each member that its type requires.
+fn completed<R: Record + DeserializeOwned>(
+    members: &Map<String, Value>,
+    field: &str,
+) -> Option<Value> {
+    let mut whole = members.clone();
+    whole.insert(field.to_owned(), json!({}));
+    let mut whole = Value::Object(whole);
+    for _ in 0..MAX_STEPS {
+        let fault = serde_path_to_error::deserialize::<_, R>(whole.clone()).err();
+        let fault = fault.filter(|fault| faulty_field::<R>(fault).as_deref() == Some(field));
+        let Some(fault) = fault else { return whole.get_mut(field).map(Value::take) };
+        let place = whole.pointer_mut(&pointer(&fault)?)?;
+        let message = fault.inner().to_string();
+        match message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
+            Some(name) => _ = place.as_object_mut()?.insert(name.to_owned(), Value::Null),
+            None => *place = next_empty(place)?,
+        }
+    }
+    None
+}
+
+/// The place of a fault as a JSON pointer.
+fn pointer(fault: &MemberFault) -> Option<String> {
+    let mut pointer = String::new();
+    for segment in fault.path() {
+        let serde_path_to_error::Segment::Map { key } = segment else { return None };
+        pointer.push('/');
+        pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+    }
+    Some(pointer)
+}
+
+/// The empty value of the next kind.
+fn next_empty(value: &Value) -> Option<Value> {
+    Some(match value {
+        Value::Null => json!(false),
+        Value::Bool(_) => json!(0),
+        Value::Number(_) => json!(""),
+        Value::String(text) if text.is_empty() => json!("1970-01-01"),
+        Value::String(text) if !text.contains('T') => json!("1970-01-01T00:00:00Z"),
+        Value::String(_) => json!([]),
+        Value::Array(_) => json!({}),
+        Value::Object(_) => return None,
+    })
 }
 
 /// The values that may stand for an unreadable one: an empty one, or else the one that the call sets.

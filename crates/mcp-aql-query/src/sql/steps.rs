@@ -139,11 +139,11 @@ impl<'a, T: Resource> Steps<'a, T> {
         let id = values.last().and_then(plain_text);
         match (self.statements.work, self.finish) {
             (WorkSplit::AllButShowing, Some(finish)) => {
-                let record = (finish.show)(record.into_members(), &self.plan.selection)?;
+                let record = (finish.show)(record.into_members()?, &self.plan.selection)?;
                 self.rows.push((record, values));
             }
             (WorkSplit::Rows, _) => {
-                self.whole.push(record.into_members());
+                self.whole.push(record.into_members()?);
                 return Ok(());
             }
             _ => self.rows.push((record, values)),

@@ -4,6 +4,7 @@ mod foreign;
 mod limits;
 mod samples;
 mod tenants;
+mod unreadable_fields;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use deadpool_postgres::Pool;
