@@ -19,6 +19,10 @@ use crate::single::{Fields, SelectedFields};
 /// meanwhile. They cannot wait, so that they cannot hold up the store, and they must not use the store.
 /// `SqlStore::with_statements` adds statements to the transaction.
 ///
+/// A record of a database may have a value that the type of its field does not allow, because another program has stored
+/// it. Before the rules may decide on a change of such a record, the value must be corrected, with an update that sets
+/// nothing else.
+///
 /// ```
 /// use mcp_aql::prelude::*;
 /// use mcp_aql::resource::{MemoryStore, ResourceRules};
@@ -189,9 +193,9 @@ where
     S: ResourceStore,
     H: ResourceRules<Resource = S::Resource>,
 {
-    /// The call with the rows that the rules leave.
+    /// The call with the rows that the rules leave, whose changes they decide on.
     fn restricted<'a>(&self, call: &StoreCall<'a, S::Resource>) -> StoreCall<'a, S::Resource> {
-        call.restricted(self.rules.visible(call.context()))
+        call.restricted(self.rules.visible(call.context())).ruled()
     }
 }
 

@@ -33,12 +33,14 @@ pub struct StoreCall<'a, R> {
     rows: RowFilter<R>,
     given: Option<&'a Map<String, Value>>,
     targets: ReferenceTargets,
+    is_ruled: bool,
 }
 
 impl<'a, R: Resource> StoreCall<'a, R> {
     /// A call for which all rows exist, unless the store has rules.
     pub fn new(context: &'a Context) -> Self {
-        Self { context, rows: RowFilter::all(), given: None, targets: ReferenceTargets::default() }
+        let (rows, targets) = (RowFilter::all(), ReferenceTargets::default());
+        Self { context, rows, given: None, targets, is_ruled: false }
     }
 
     /// The same call, for which only those of its rows exist that satisfy a condition.
@@ -49,7 +51,14 @@ impl<'a, R: Resource> StoreCall<'a, R> {
             rows: self.rows.clone().and(rows),
             given: self.given,
             targets: self.targets.clone(),
+            is_ruled: self.is_ruled,
         }
+    }
+
+    /// The same call, whose changes the rules of the author allow or refuse.
+    pub(super) fn ruled(mut self) -> Self {
+        self.is_ruled = true;
+        self
     }
 
     /// Sets the fields that the call sets, in JSON.
@@ -78,6 +87,11 @@ impl<'a, R: Resource> StoreCall<'a, R> {
     /// read.
     pub fn given(&self, field: &str) -> Option<&'a Value> {
         self.all_given()?.get(field)
+    }
+
+    /// Returns `true` if rules of the author decide on the changes of the call.
+    pub(crate) const fn is_ruled(&self) -> bool {
+        self.is_ruled
     }
 
     pub(crate) const fn all_given(&self) -> Option<&'a Map<String, Value>> {

@@ -3,9 +3,10 @@
 use std::fmt;
 
 use mcp_aql_core::error::OperationError;
+use mcp_aql_protocol::ErrorCode;
 use serde::de::DeserializeOwned;
 
-use super::database::{Database, Transaction};
+use super::database::{Access, Database, Transaction};
 use super::database_error::DatabaseError;
 use super::record_reader::StoredRecord;
 use super::store::SqlStore;
@@ -48,9 +49,68 @@ impl<R: Record> StoredRecord<R> {
     pub(super) fn is_seen(&self, rows: &RowFilter<R>) -> Result<bool, OperationError> {
         Ok(self.unreadable.is_empty() && rows.matches(&self.record)?)
     }
+
+    /// Refuses to let rules of the author decide by values that only stand for unreadable ones. An update that sets
+    /// nothing but fields with such values corrects them.
+    pub(super) fn check_readable(&self, call: &StoreCall<'_, R>) -> Result<(), OperationError> {
+        let is_corrected = call.all_given().is_some_and(|given| {
+            !given.is_empty() && given.keys().all(|field| self.unreadable.contains(field))
+        });
+        if !call.is_ruled() || self.unreadable.is_empty() || is_corrected {
+            return Ok(());
+        }
+        let mut fields = self.unreadable.clone();
+        fields.sort_unstable();
+        fields.dedup();
+        let singular = R::NAMES.singular;
+        let message = format!(
+            "The stored value of {} in the '{singular}' does not have the type of its field, so the rules for a \
+             '{singular}' cannot be checked: correct it first, with an update which sets no other field",
+            fields.iter().map(|field| format!("'{field}'")).collect::<Vec<_>>().join(", ")
+        );
+        Err(OperationError::new(ErrorCode::ConflictVersionMismatch, message)
+            .with_detail("resource_type", singular)
+            .with_detail("resource_id", self.record.id().to_string())
+            .with_detail("fields", fields))
+    }
 }
 
 impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
+    /// Reads a record that exists for the caller.
+    pub(super) async fn read(
+        &self,
+        transaction: &mut D::Transaction,
+        call: &StoreCall<'_, R>,
+        id: &R::Id,
+        access: Access,
+    ) -> Result<Option<StoredRecord<R>>, OperationError> {
+        let filter = call.rows().filter()?;
+        let is_locked = access == Access::Write;
+        let (statement, reader) = self.table.select_record(id, filter, is_locked)?;
+        let rows = match transaction.run(statement).await {
+            Ok(rows) => rows,
+            // No record has an identifier that its column cannot have.
+            Err(DatabaseError::Value(_)) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let found = reader.read(rows, call.all_given())?;
+        let Some(found) = found else { return Ok(None) };
+        let exists = reader.filters || found.is_seen(call.rows())?;
+        Ok(exists.then_some(found))
+    }
+
+    /// Reads a record that exists for the caller, in a transaction of its own.
+    pub(super) async fn load(
+        &self,
+        call: &StoreCall<'_, R>,
+        id: &R::Id,
+    ) -> Result<Option<StoredRecord<R>>, OperationError> {
+        let mut transaction = self.database.begin(Access::Read).await?;
+        let stored = self.read(&mut transaction, call, id, Access::Read).await?;
+        transaction.commit().await?;
+        Ok(stored)
+    }
+
     /// The statement that finds a record. A row filter without SQL is compared in memory.
     pub(super) fn lookup_record(
         &self,

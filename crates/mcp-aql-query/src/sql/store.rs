@@ -13,7 +13,6 @@ use super::database::{Access, Database, Transaction};
 use super::database_error::DatabaseError;
 use super::new_numbers::first_number;
 use super::record_change::{FurtherStatements, RecordChange};
-use super::record_reader::StoredRecord;
 use super::refusal::Refusal;
 use super::{Dialect, SqlError, SqlRecord, SqlTable, Statement};
 use crate::collection::CollectionQuery;
@@ -105,32 +104,6 @@ impl<R, D: Clone> Clone for SqlStore<R, D> {
 impl<R, D> fmt::Debug for SqlStore<R, D> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("SqlStore").field("table", &self.table).finish_non_exhaustive()
-    }
-}
-
-impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
-    /// Reads a record that exists for the caller.
-    async fn read(
-        &self,
-        transaction: &mut D::Transaction,
-        call: &StoreCall<'_, R>,
-        id: &R::Id,
-        access: Access,
-    ) -> Result<Option<StoredRecord<R>>, OperationError> {
-        let filter = call.rows().filter()?;
-        let is_locked = access == Access::Write;
-        let (statement, reader) =
-            self.table.select_record(id, filter, is_locked).map_err(internal)?;
-        let rows = match transaction.run(statement).await {
-            Ok(rows) => rows,
-            // No record has an identifier that its column cannot have.
-            Err(DatabaseError::Value(_)) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        let found = reader.read(rows, call.all_given()).map_err(internal)?;
-        let Some(found) = found else { return Ok(None) };
-        let exists = reader.filters || found.is_seen(call.rows())?;
-        Ok(exists.then_some(found))
     }
 }
 
@@ -276,10 +249,17 @@ where
     }
 
     async fn get(&self, call: &StoreCall<'_, R>, id: &R::Id) -> Result<Option<R>, OperationError> {
-        let mut transaction = self.database.begin(Access::Read).await?;
-        let stored = self.read(&mut transaction, call, id, Access::Read).await?;
-        transaction.commit().await?;
-        Ok(stored.map(|stored| stored.record))
+        Ok(self.load(call, id).await?.map(|stored| stored.record))
+    }
+
+    async fn before_delete(
+        &self,
+        call: &StoreCall<'_, R>,
+        id: &R::Id,
+    ) -> Result<Option<R>, OperationError> {
+        let Some(stored) = self.load(call, id).await? else { return Ok(None) };
+        stored.check_readable(call)?;
+        Ok(Some(stored.record))
     }
 
     async fn exists(&self, call: &StoreCall<'_, R>, id: &R::Id) -> Result<bool, OperationError> {
@@ -318,6 +298,7 @@ where
         let Some(old) = self.read(&mut transaction, call, id, Access::Write).await? else {
             return Ok(None);
         };
+        old.check_readable(call)?;
         let mut record = old.record.clone();
         change(&mut record)?;
         if record.id() != id {
@@ -355,6 +336,7 @@ where
         let Some(stored) = self.read(&mut transaction, call, id, Access::Write).await? else {
             return Ok(None);
         };
+        stored.check_readable(call)?;
         let record = &stored.record;
         check(record)?;
         let statement = self.table.delete_record(id).map_err(internal)?;

@@ -28,6 +28,35 @@ struct Paper {
     body: Value,
 }
 
+/// Heavy papers stay as they are.
+struct Rules;
+
+impl Rules {
+    fn check(paper: &Paper) -> Result<(), OperationError> {
+        match paper.weight > 10.0 {
+            true => Err(OperationError::wrong_state("paper", "heavy", ["get_paper"])),
+            false => Ok(()),
+        }
+    }
+}
+
+impl ResourceRules for Rules {
+    type Resource = Paper;
+
+    fn before_update(
+        &self,
+        _context: &Context,
+        old: &Paper,
+        _new: &mut Paper,
+    ) -> Result<(), OperationError> {
+        Self::check(old)
+    }
+
+    fn before_delete(&self, _context: &Context, paper: &Paper) -> Result<(), OperationError> {
+        Self::check(paper)
+    }
+}
+
 /// Documents that a database stores and that no value of JSON holds, or no reply.
 fn odd_documents() -> Vec<String> {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
@@ -109,6 +138,41 @@ async fn a_document_that_no_value_holds_hides_nothing_else() {
             }
             let deleted = ask(&adapter, "delete_paper", &json!({ "id": id })).await;
             assert_eq!(deleted["paper"]["id"], id, "{deleted}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn rules_do_not_decide_by_values_that_nobody_has_stored() {
+    // REQ-CON-02, REQ-ERR-02
+    for (_, adapter) in adapters().await {
+        let heavy = "The 'paper' is in state 'heavy', which does not allow this";
+        let last = 2 * odd_documents().len() + 1;
+        for id in 1..=last {
+            let field = if id == last { "weight" } else { "body" };
+            let delete = async || ask(&adapter, "delete_paper", &json!({ "id": id })).await;
+            for refused in [
+                delete().await,
+                ask(&adapter, "update_paper", &update(id, json!({ "title": "A" }))).await,
+                ask(&adapter, "update_paper", &update(id, json!({ "title": "A", field: 1 }))).await,
+            ] {
+                assert_eq!(refused["code"], "CONFLICT_VERSION_MISMATCH", "{refused}");
+                let message = refused["message"].as_str().unwrap();
+                let told = format!("The stored value of '{field}' in the 'paper' does not have");
+                assert!(message.starts_with(&told), "{message}");
+            }
+            let corrected = ask(&adapter, "update_paper", &update(id, json!({ field: 11 }))).await;
+            let refused = if field == "body" && id % 2 == 1 {
+                // The rules see the weight.
+                corrected
+            } else {
+                assert_eq!(corrected["paper"][field], 11.0, "{corrected}");
+                delete().await
+            };
+            match id % 2 {
+                1 => assert!(refused["message"].as_str().unwrap().starts_with(heavy), "{refused}"),
+                _ => assert_eq!(refused["paper"]["id"], id, "{refused}"),
+            }
         }
     }
 }
