@@ -287,7 +287,7 @@ fn stored(context: &Context<'_>, info: &FieldInfo, value: &Value) -> Result<Expr
         Form::Number => {
             let number = value.as_f64().ok_or_else(|| wrong("a number"))?;
             #[expect(clippy::cast_possible_truncation, reason = "the field has 32 bits")]
-            Expr::val(if info.single { f64::from(number as f32) } else { number })
+            exact_number(dialect, if info.single { f64::from(number as f32) } else { number })
         }
         Form::InstantText => {
             let instant = instant_of(text()?).ok_or_else(|| wrong("an instant"))?;
@@ -321,6 +321,15 @@ fn stored(context: &Context<'_>, info: &FieldInfo, value: &Value) -> Result<Expr
             }
         }
     })
+}
+
+/// A number for a column of any numeric type. PostgreSQL rounds a `double precision` to 15 digits when it writes it into a
+/// `numeric`, but converts a `numeric` exactly. It has no negative zero, though.
+fn exact_number(dialect: Dialect, number: f64) -> Expr {
+    if dialect == Dialect::Sqlite || number == 0.0 {
+        return Expr::val(number);
+    }
+    Expr::val(format!("{number:e}")).cast_as(Alias::new("numeric"))
 }
 
 /// The value that a column stores: the operand, or the largest value below it.

@@ -168,6 +168,48 @@ async fn what_is_accepted_is_found() {
     }
 }
 
+#[tokio::test]
+async fn a_number_is_stored_exactly_and_found() {
+    // REQ-COL-03
+    let Some(pool) = postgres::pool_with_schema().await else { return };
+    let doubles = [0.1, 0.1000000000000001, 0.30000000000000004, -1e300, f64::MAX, 5e-324, 0.0];
+    let singles = [0.1, 16_777_216.0, 3.402_823_5e38, 1e-45, -0.3];
+    for kind in ["real", "double precision", "numeric"] {
+        let adapter = in_postgres(&pool, "").await;
+        let client = pool.get().await.unwrap();
+        let alter = |field: &str| format!("ALTER TABLE sample ALTER {field} TYPE {kind};");
+        let fields = if kind == "real" { &["single"][..] } else { &["single", "double", "exact"] };
+        let sql: String = fields.iter().map(|field| alter(field)).collect();
+        client.batch_execute(&sql).await.unwrap();
+        for &field in fields {
+            let numbers: Vec<_> = match field {
+                "single" => singles.iter().map(|number| json!(number)).collect(),
+                _ => doubles.iter().map(|number| json!(number)).collect(),
+            };
+            for number in numbers {
+                let created = ask(&adapter, "create_sample", &json!({ field: number })).await;
+                assert_eq!(created["sample"][field], number, "{kind}: {created}");
+                let id = &created["sample"]["id"];
+                let filter = json!({ "filter": { field: number, "id": id } });
+                let found = ask(&adapter, "list_samples", &filter).await;
+                assert_eq!(found["items"][0]["id"], *id, "{kind} {field} {number}: {found}");
+                let change = json!({ "id": id, "input": { field: 1 } });
+                ask(&adapter, "update_sample", &change).await;
+                let change = json!({ "id": id, "input": { field: number } });
+                let changed = ask(&adapter, "update_sample", &change).await;
+                assert_eq!(changed["sample"][field], number, "{kind}: {changed}");
+            }
+        }
+        if kind == "numeric" {
+            let created = ask(&adapter, "create_sample", &json!({ "exact": doubles[1] })).await;
+            let id = created["sample"]["id"].as_i64().unwrap();
+            let sql = "SELECT exact::text FROM sample WHERE id = $1";
+            let row = client.query_one(sql, &[&id]).await.unwrap();
+            assert_eq!(row.get::<_, String>(0), "0.1000000000000001");
+        }
+    }
+}
+
 /// A ticket with the rules of a database.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
 #[resource(operations)]
