@@ -131,6 +131,19 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
         Ok(RecordLookup { statement, accepts })
     }
 
+    /// Returns `true` if the table still has a record after its deletion. A trigger may skip the deletion or insert the
+    /// record again; one that the table's own conditions hide counts as deleted.
+    pub(super) async fn is_kept(
+        &self,
+        transaction: &mut D::Transaction,
+        id: &R::Id,
+    ) -> Result<bool, OperationError> {
+        match self.table.find_record(id, &Filter::All(Vec::new()))? {
+            Some(statement) => Ok(!transaction.run(statement).await?.is_empty()),
+            None => Ok(false),
+        }
+    }
+
     /// Refuses a record, as it is stored, that its own caller could not see.
     pub(super) async fn check_stays(
         &self,

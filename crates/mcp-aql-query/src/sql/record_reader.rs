@@ -62,18 +62,6 @@ impl RecordReader {
         let replaced = unreadable.iter().filter(is_given).cloned().collect();
         Ok(Some(StoredRecord { record, row, unreadable, replaced }))
     }
-
-    /// Converts the row of a record that has been written.
-    pub(super) fn read_stored<R: Record + DeserializeOwned>(
-        &self,
-        rows: Vec<Vec<SqlValue>>,
-    ) -> Result<StoredRecord<R>, SqlError> {
-        self.read(rows, None)?.ok_or_else(|| SqlError::Column {
-            path: R::ID.name.to_owned(),
-            expected: "the row of the record",
-            found: "no row",
-        })
-    }
 }
 
 /// Reads a record with values that its type does not allow: another value stands for each of them, so that the record

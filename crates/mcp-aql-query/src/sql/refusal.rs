@@ -38,6 +38,29 @@ impl<R: Record> Refusal<'_, R> {
             .with_detail("resource_id", record.id().to_string())
     }
 
+    /// The error for a record of which the database has written no row.
+    pub(super) fn of_no_row(&self) -> OperationError {
+        let singular = R::NAMES.singular;
+        let message = format!(
+            "The database has not stored the '{singular}', because a rule of its own such as a trigger skips it. Nothing \
+             has changed: use other values, or ask those who maintain the database"
+        );
+        OperationError::new(ErrorCode::ValidationInvalidValue, message)
+            .with_detail("resource_type", singular)
+    }
+
+    /// The error for a record that still exists after its deletion.
+    pub(super) fn of_kept(&self, record: &R) -> OperationError {
+        let singular = R::NAMES.singular;
+        let message = format!(
+            "The database has kept the '{singular}', because a rule of its own such as a trigger prevents its deletion. \
+             Nothing has changed: ask those who maintain the database"
+        );
+        OperationError::new(ErrorCode::ConflictVersionMismatch, message)
+            .with_detail("resource_type", singular)
+            .with_detail("resource_id", record.id().to_string())
+    }
+
     fn error(&self, code: ErrorCode, message: String, violation: Violation) -> OperationError {
         let fields = self.fields(&violation);
         let mut error = OperationError::new(code, message)

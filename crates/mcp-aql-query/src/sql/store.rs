@@ -239,7 +239,8 @@ where
                 return Err(self.refused(&mut transaction, call, error, &record, "").await);
             }
         };
-        let stored = reader.read_stored(rows).map_err(internal)?;
+        let stored = reader.read(rows, None).map_err(internal)?;
+        let stored = stored.ok_or_else(|| self.refusal("").of_no_row())?;
         self.check_stays(&mut transaction, call, &stored).await?;
         let change = RecordChange::Created(&stored.record);
         self.run_further(&mut transaction, call.context(), change).await?;
@@ -308,7 +309,10 @@ where
         let changed = self.table.update_record(&old, &record).map_err(internal)?;
         let stored = match changed {
             Some((statement, reader)) => match transaction.run(statement).await {
-                Ok(rows) => reader.read_stored(rows).map_err(internal)?,
+                Ok(rows) => {
+                    let stored = reader.read(rows, None).map_err(internal)?;
+                    stored.ok_or_else(|| self.refusal("input.").of_no_row())?
+                }
                 Err(error) => {
                     return Err(self
                         .refused(&mut transaction, call, error, &record, "input.")
@@ -342,6 +346,9 @@ where
         let statement = self.table.delete_record(id).map_err(internal)?;
         let result = transaction.run(statement).await;
         result.map_err(|error| self.refusal("").of_deletion(error, record))?;
+        if self.is_kept(&mut transaction, id).await? {
+            return Err(self.refusal("").of_kept(record));
+        }
         self.run_further(&mut transaction, call.context(), RecordChange::Deleted(record)).await?;
         after(record)?;
         let committed = transaction.commit().await;

@@ -4,6 +4,7 @@ mod foreign;
 mod limits;
 mod samples;
 mod tenants;
+mod triggers;
 mod unreadable_fields;
 
 use chrono::{DateTime, NaiveDate, Utc};
