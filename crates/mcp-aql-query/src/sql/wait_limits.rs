@@ -39,6 +39,10 @@ impl Default for WaitLimits {
     }
 }
 
+/// The settings on which the texts of stored values depend.
+const TEXT_FORMS: &str = "SET LOCAL extra_float_digits = 1; SET LOCAL DateStyle = 'ISO, MDY'; \
+                          SET LOCAL IntervalStyle = 'postgres'; SET LOCAL TimeZone = 'UTC'; SET LOCAL bytea_output = 'hex'";
+
 impl WaitLimits {
     /// Sets how long a call waits for a free connection.
     #[must_use]
@@ -77,7 +81,8 @@ impl WaitLimits {
         result.map_err(|_| DatabaseError::Busy("no connection was free in time".into()))
     }
 
-    /// The statement that begins a transaction of PostgreSQL.
+    /// The statement that begins a transaction of PostgreSQL. It also sets the forms of numbers and times in text, which
+    /// a database, a user or an earlier call of the connection may have changed.
     pub fn begin_postgres(&self, access: Access) -> String {
         let begin = match access {
             Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
@@ -86,7 +91,7 @@ impl WaitLimits {
         // 0 would be no limit.
         let millis = |limit: Duration| limit.as_millis().clamp(1, i32::MAX as u128);
         format!(
-            "{begin}; SET LOCAL lock_timeout = {}; SET LOCAL statement_timeout = {}",
+            "{begin}; SET LOCAL lock_timeout = {}; SET LOCAL statement_timeout = {}; {TEXT_FORMS}",
             millis(self.lock),
             millis(self.statement)
         )

@@ -3,6 +3,7 @@
 mod foreign;
 mod limits;
 mod samples;
+mod servers;
 mod tenants;
 mod triggers;
 mod unreadable_fields;
