@@ -19,6 +19,8 @@ pub enum DatabaseError {
     Value(Violation),
     /// Other calls or programs hold a lock or all connections. Nothing has changed, and a later attempt may succeed.
     Busy(Box<dyn Error + Send + Sync>),
+    /// The answer to a COMMIT is missing, so that the changes may have happened or not.
+    Unknown(Box<dyn Error + Send + Sync>),
     /// Any other error, which callers see as `INTERNAL_ERROR`.
     Other(Box<dyn Error + Send + Sync>),
 }
@@ -77,6 +79,7 @@ impl From<DatabaseError> for OperationError {
     fn from(error: DatabaseError) -> Self {
         match error {
             DatabaseError::Busy(cause) => busy(cause),
+            DatabaseError::Unknown(cause) => unknown(cause),
             error => Self::internal(error.into_cause()),
         }
     }
@@ -89,6 +92,15 @@ fn busy(cause: Box<dyn Error + Send + Sync>) -> OperationError {
     OperationError::new(ErrorCode::InternalError, message)
         .with_detail("retry_after_seconds", RETRY_AFTER_SECONDS)
         .with_detail("operation_ran", false)
+        .with_cause(cause)
+}
+
+/// The error for a call whose changes may have happened.
+fn unknown(cause: Box<dyn Error + Send + Sync>) -> OperationError {
+    let message = "The database has not confirmed the change, which may have happened nevertheless: read the record \
+                   before you make the call again";
+    OperationError::new(ErrorCode::InternalError, message)
+        .with_detail("operation_ran", true)
         .with_cause(cause)
 }
 
@@ -152,12 +164,12 @@ impl DatabaseError {
         }
     }
 
-    fn into_cause(self) -> Box<dyn Error + Send + Sync> {
+    pub(super) fn into_cause(self) -> Box<dyn Error + Send + Sync> {
         match self {
             Self::Unique(violation) | Self::Reference(violation) | Self::Value(violation) => {
                 violation.cause
             }
-            Self::Busy(cause) | Self::Other(cause) => cause,
+            Self::Busy(cause) | Self::Unknown(cause) | Self::Other(cause) => cause,
         }
     }
 }

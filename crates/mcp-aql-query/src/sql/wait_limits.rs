@@ -12,7 +12,7 @@ use super::{Access, DatabaseError};
 /// for a lock, and 30 seconds for a statement.
 ///
 /// A call that has waited for too long has changed nothing. Its caller reads that the database is busy, and when to try
-/// again.
+/// again. Only if the answer to a COMMIT is missing, the caller reads that the change may have happened.
 ///
 /// ```
 /// use std::time::Duration;
@@ -38,6 +38,9 @@ impl Default for WaitLimits {
         }
     }
 }
+
+/// The time after the limit of a statement for the server's own report of it.
+const ANSWER_MARGIN: Duration = Duration::from_secs(2);
 
 /// The settings on which the texts of stored values depend.
 const TEXT_FORMS: &str = "SET LOCAL extra_float_digits = 1; SET LOCAL DateStyle = 'ISO, MDY'; \
@@ -79,6 +82,17 @@ impl WaitLimits {
     pub async fn connect<T>(&self, waiting: impl Future<Output = T>) -> Result<T, DatabaseError> {
         let result = tokio::time::timeout(self.connection, waiting).await;
         result.map_err(|_| DatabaseError::Busy("no connection was free in time".into()))
+    }
+
+    /// Waits for the answer of a server to a statement, for somewhat longer than the server itself would run it: a server
+    /// that has stopped, or a broken network, reports nothing.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Busy`] if there is no answer in time.
+    pub async fn answer<T>(&self, waiting: impl Future<Output = T>) -> Result<T, DatabaseError> {
+        let limit = self.statement.saturating_add(ANSWER_MARGIN);
+        let result = tokio::time::timeout(limit, waiting).await;
+        result.map_err(|_| DatabaseError::Busy("the database has not answered in time".into()))
     }
 
     /// The statement that begins a transaction of PostgreSQL. It also sets the forms of numbers and times in text, which

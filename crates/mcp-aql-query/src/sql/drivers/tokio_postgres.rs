@@ -72,9 +72,12 @@ impl Database for PostgresDatabase {
         let turn = self.writers.turn(access, &self.limits).await?;
         let connection = self.limits.connect(self.pool.get()).await??;
         // The connection is not returned to the pool before the transaction is over.
-        let transaction = PostgresTransaction { connection: Some(connection), _turn: turn };
-        let begin = self.limits.begin_postgres(access);
-        transaction.connection()?.batch_execute(&begin).await.map_err(failure)?;
+        let limits = self.limits;
+        let transaction =
+            PostgresTransaction { connection: Some(connection), limits, access, _turn: turn };
+        let connection = transaction.connection()?;
+        let begin = limits.begin_postgres(access);
+        limits.answer(connection.batch_execute(&begin)).await?.map_err(failure)?;
         Ok(transaction)
     }
 }
@@ -83,6 +86,8 @@ impl Database for PostgresDatabase {
 pub struct PostgresTransaction {
     /// Missing after the end of the transaction.
     connection: Option<Object>,
+    limits: WaitLimits,
+    access: Access,
     /// The turn of a transaction that writes.
     _turn: Turn,
 }
@@ -113,7 +118,8 @@ impl Transaction for PostgresTransaction {
         if connection.statement_cache.size() >= MAX_PREPARED {
             connection.statement_cache.clear();
         }
-        let prepared = connection.prepare_cached(&statement.sql).await.map_err(failure)?;
+        let preparing = connection.prepare_cached(&statement.sql);
+        let prepared = self.limits.answer(preparing).await?.map_err(failure)?;
         let values = statement.values.into_iter().map(|value| -> Box<dyn ToSql + Send + Sync> {
             match value {
                 SqlValue::Null => Box::new(None::<String>),
@@ -126,14 +132,27 @@ impl Transaction for PostgresTransaction {
         });
         let values: Vec<_> = values.collect();
         let values: Vec<_> = values.iter().map(|value| &**value as &(dyn ToSql + Sync)).collect();
-        let rows = connection.query(&prepared, &values).await.map_err(failure)?;
+        let running = connection.query(&prepared, &values);
+        let rows = self.limits.answer(running).await?.map_err(failure)?;
         rows.iter().map(read).collect()
     }
 
     async fn commit(mut self) -> Result<(), DatabaseError> {
-        self.connection()?.batch_execute("COMMIT").await.map_err(failure)?;
-        drop(self.connection.take());
-        Ok(())
+        let committed = self.limits.answer(self.connection()?.batch_execute("COMMIT")).await;
+        let cause = match committed {
+            Ok(Ok(())) => {
+                drop(self.connection.take());
+                return Ok(());
+            }
+            Ok(Err(error)) if error.as_db_error().is_some() => return Err(failure(error)),
+            Ok(Err(error)) => error.into(),
+            Err(error) => error.into_cause(),
+        };
+        // Without an answer, the transaction may have ended either way.
+        Err(match self.access {
+            Access::Read => DatabaseError::Busy(cause),
+            Access::Write => DatabaseError::Unknown(cause),
+        })
     }
 }
 

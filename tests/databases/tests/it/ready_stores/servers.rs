@@ -1,14 +1,24 @@
 //! Settings of a PostgreSQL server, and servers that do not answer.
 
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use deadpool_postgres::{Manager, Pool};
 use mcp_aql::Adapter;
 use mcp_aql::prelude::*;
-use mcp_aql::query::sql::Dialect;
-use mcp_aql::resource::{PostgresDatabase, SqlStore};
+use mcp_aql::query::sql::{Dialect, SqlTable};
+use mcp_aql::resource::{PostgresDatabase, SqlStore, WaitLimits};
 use mcp_aql_tests_databases::postgres;
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{UnixListener, UnixStream};
+use tokio_postgres::NoTls;
+use tokio_postgres::config::Host;
 
-use super::ask;
 use super::samples::{self, walk};
+use super::{Parcel, ask};
 
 fn samples_in(database: PostgresDatabase) -> Adapter {
     let store = SqlStore::new(samples::table(Dialect::Postgres), database);
@@ -46,4 +56,86 @@ async fn values_do_not_depend_on_the_settings_of_the_database() {
     assert_eq!(page["items"][0]["double"], 0.30000000000000004, "{page}");
     assert_eq!(page["items"][1]["single"], 0.10000001, "{page}");
     assert_eq!(page["items"][1]["at"], "294000-01-01 00:00:00+00", "{page}");
+}
+
+/// Passes everything on.
+const RUNNING: u8 = 0;
+/// Passes on no answer.
+const FROZEN: u8 = 1;
+/// Is frozen as soon as a client commits.
+const UNTIL_COMMIT: u8 = 2;
+
+/// Serves clients at a socket in a folder with the server at another one, as `state` says.
+async fn stand_between(folder: &Path, server: std::path::PathBuf, state: Arc<AtomicU8>) {
+    let listener = UnixListener::bind(folder.join(".s.PGSQL.5432")).unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (client, _) = listener.accept().await.unwrap();
+            let server = UnixStream::connect(server.join(".s.PGSQL.5432")).await.unwrap();
+            let ((mut questions, mut to_client), (mut answers, mut to_server)) =
+                (client.into_split(), server.into_split());
+            let known = Arc::clone(&state);
+            tokio::spawn(async move {
+                let mut buffer = vec![0; 65_536];
+                while let Ok(length @ 1..) = questions.read(&mut buffer).await {
+                    let is_commit = buffer[..length].windows(6).any(|part| part == b"COMMIT");
+                    if is_commit && known.load(Ordering::SeqCst) == UNTIL_COMMIT {
+                        known.store(FROZEN, Ordering::SeqCst);
+                    }
+                    to_server.write_all(&buffer[..length]).await.unwrap();
+                }
+            });
+            let state = Arc::clone(&state);
+            tokio::spawn(async move {
+                let mut buffer = vec![0; 65_536];
+                while let Ok(length @ 1..) = answers.read(&mut buffer).await {
+                    while state.load(Ordering::SeqCst) == FROZEN {
+                        tokio::time::sleep(Duration::from_millis(20)).await;
+                    }
+                    if to_client.write_all(&buffer[..length]).await.is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_does_not_answer_is_left() {
+    let tables = "CREATE TABLE parcel (parcel_id bigserial PRIMARY KEY, town text);
+        INSERT INTO parcel (town) VALUES ('Rome')";
+    let Some(address) = postgres::new_database(tables).await else { return };
+    let mut config: tokio_postgres::Config = address.parse().unwrap();
+    let Some(Host::Unix(server)) = config.get_hosts().first().cloned() else { return };
+    let (folder, state) = (tempfile::tempdir().unwrap(), Arc::new(AtomicU8::new(RUNNING)));
+    stand_between(folder.path(), server, Arc::clone(&state)).await;
+    let name = config.get_dbname().unwrap().to_owned();
+    config = tokio_postgres::Config::new();
+    config.host_path(folder.path()).user("test").dbname(name);
+    let pool = Pool::builder(Manager::new(config, NoTls)).max_size(2).build().unwrap();
+    let limits = WaitLimits::default().statement(Duration::from_millis(200));
+    let database = PostgresDatabase::new(pool.clone()).wait_limits(limits);
+    let store = SqlStore::<Parcel, _>::new(SqlTable::new(Dialect::Postgres, "parcel"), database);
+    let adapter = Adapter::builder("post").resource(store).without_config().build().unwrap();
+    let call = async |operation: &str, params: serde_json::Value| {
+        let reply = adapter.call(operation, params);
+        let reply = tokio::time::timeout(Duration::from_secs(30), reply).await;
+        reply.expect("waiting is bounded")
+    };
+    assert!(call("list_parcels", json!({})).await.error().is_none());
+    state.store(FROZEN, Ordering::SeqCst);
+    let refused = call("list_parcels", json!({})).await;
+    let error = refused.error().unwrap();
+    assert!(error.message.contains("The database is busy"), "{}", error.message);
+    assert_eq!(pool.status().size, 0, "the connection is closed");
+    state.store(UNTIL_COMMIT, Ordering::SeqCst);
+    let change = json!({ "parcel_id": 1, "input": { "town": "Oslo" } });
+    let refused = call("update_parcel", change).await;
+    let error = refused.error().unwrap();
+    assert!(error.message.contains("which may have happened nevertheless"), "{}", error.message);
+    assert_eq!(error.details["operation_ran"], true);
+    state.store(RUNNING, Ordering::SeqCst);
+    let found = call("get_parcel", json!({ "parcel_id": 1 })).await;
+    assert_eq!(found.data()["parcel"]["town"], "Oslo");
 }
