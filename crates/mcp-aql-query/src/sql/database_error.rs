@@ -32,6 +32,8 @@ pub struct Violation {
     pub(super) constraint: Option<String>,
     /// The message of PostgreSQL, which names the type that does not have a value.
     pub(super) message: String,
+    /// If `true`, a text is not the form of any value of its type.
+    pub(super) is_malformed: bool,
     cause: Box<dyn Error + Send + Sync>,
 }
 
@@ -39,7 +41,7 @@ impl Violation {
     /// A rule that the database does not name.
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let (columns, constraint, message) = (Vec::new(), None, String::new());
-        Self { columns, constraint, message, cause: cause.into() }
+        Self { columns, constraint, message, is_malformed: false, cause: cause.into() }
     }
 
     pub(super) fn into_cause(self) -> Box<dyn Error + Send + Sync> {
@@ -147,6 +149,8 @@ impl DatabaseError {
         let mut violation = Violation::new(cause);
         violation.constraint = report.constraint.map(str::to_owned);
         report.message.clone_into(&mut violation.message);
+        violation.is_malformed =
+            matches!(report.code, "22000" | "22003" | "22007" | "22008" | "22015" | "22P02");
         violation.columns = match (report.column, report.detail) {
             (Some(column), _) => vec![column.to_owned()],
             (None, Some(detail)) => columns_of_key(detail),

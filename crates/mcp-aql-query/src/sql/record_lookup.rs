@@ -1,6 +1,7 @@
 //! Whether a record exists for the caller.
 
 use std::fmt;
+use std::sync::Arc;
 
 use mcp_aql_core::error::OperationError;
 use mcp_aql_protocol::ErrorCode;
@@ -18,6 +19,8 @@ use crate::records::{Record, RowFilter, StoreCall};
 pub(super) struct RecordLookup {
     statement: Statement,
     accepts: Accepts,
+    /// Whether an error is about the identifier, which no record has then.
+    is_no_identifier: Box<dyn Fn(&DatabaseError) -> bool + Send>,
 }
 
 /// Whether the rows of a lookup show that the record exists.
@@ -37,8 +40,7 @@ impl RecordLookup {
     ) -> Result<bool, OperationError> {
         match transaction.run(self.statement).await {
             Ok(rows) => (self.accepts)(rows),
-            // No record has an identifier that its column cannot have.
-            Err(DatabaseError::Value(_)) => Ok(false),
+            Err(error) if (self.is_no_identifier)(&error) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
@@ -89,8 +91,7 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
         let (statement, reader) = self.table.select_record(id, filter, is_locked)?;
         let rows = match transaction.run(statement).await {
             Ok(rows) => rows,
-            // No record has an identifier that its column cannot have.
-            Err(DatabaseError::Value(_)) => return Ok(None),
+            Err(error) if self.table.has_no_such_identifier(&error) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         let found = reader.read(rows, call.all_given())?;
@@ -119,8 +120,12 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
     ) -> Result<RecordLookup, OperationError> {
         let all = Filter::All(Vec::new());
         let filter = call.rows().filter()?.unwrap_or(&all);
+        let table = Arc::clone(&self.table);
+        let is_no_identifier =
+            Box::new(move |error: &DatabaseError| table.has_no_such_identifier(error));
         if let Some(statement) = self.table.find_record(id, filter)? {
-            return Ok(RecordLookup { statement, accepts: Box::new(|rows| Ok(!rows.is_empty())) });
+            let accepts = Box::new(|rows: Vec<_>| Ok(!rows.is_empty()));
+            return Ok(RecordLookup { statement, accepts, is_no_identifier });
         }
         let (statement, reader) = self.table.select_record(id, Some(filter), false)?;
         let filter = call.rows().clone();
@@ -128,7 +133,7 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
             Some(found) => found.is_seen(&filter),
             None => Ok(false),
         });
-        Ok(RecordLookup { statement, accepts })
+        Ok(RecordLookup { statement, accepts, is_no_identifier })
     }
 
     /// Returns `true` if the table still has a record after its deletion. A trigger may skip the deletion or insert the

@@ -4,6 +4,7 @@ use mcp_aql_core::error::OperationError;
 use mcp_aql_protocol::ErrorCode;
 
 use super::database_error::{DatabaseError, Violation};
+use super::dialect::Form;
 use super::{Dialect, SqlTable};
 use crate::plan::{Filter, Plan};
 use crate::records::Record;
@@ -193,6 +194,15 @@ fn printable(rule: &str) -> String {
 
 fn listed(fields: &[String]) -> String {
     fields.iter().map(|field| format!("'{field}'")).collect::<Vec<_>>().join(", ")
+}
+
+impl<R: Record> SqlTable<R> {
+    /// Returns `true` if an error of a lookup is about the identifier, which the type of its column does not have.
+    pub(super) fn has_no_such_identifier(&self, error: &DatabaseError) -> bool {
+        let kind = self.mapping.types.get(R::ID.name);
+        kind.is_some_and(|kind| kind.is_compared(Form::Text))
+            && matches!(error, DatabaseError::Value(violation) if violation.is_malformed)
+    }
 }
 
 impl<T: Resource> SqlTable<T> {

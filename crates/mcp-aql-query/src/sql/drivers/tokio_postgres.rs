@@ -1,9 +1,12 @@
 //! PostgreSQL through `tokio-postgres` and `deadpool-postgres`.
 
+use std::error::Error as StdError;
 use std::fmt;
+use std::sync::Arc;
 
 use deadpool_postgres::{Manager, Object, Pool};
 use mcp_aql_core::Error;
+use tokio::sync::OnceCell;
 use tokio_postgres::types::{ToSql, Type};
 
 use crate::sql::{
@@ -23,6 +26,8 @@ pub struct PostgresDatabase {
     pool: Pool,
     writers: Writers,
     limits: WaitLimits,
+    /// Set once the database's encoding was checked.
+    has_encoding: Arc<OnceCell<()>>,
 }
 
 impl PostgresDatabase {
@@ -30,19 +35,21 @@ impl PostgresDatabase {
     /// each processor. [`new`](Self::new) uses a pool of your own, with other limits and with TLS.
     ///
     /// # Errors
-    /// If the URL is malformed, or the first connection fails.
+    /// If the URL is malformed, the first connection fails, or the database has the encoding `SQL_ASCII`.
     pub async fn connect(url: &str) -> Result<Self, Error> {
         let config = url.parse().map_err(Error::other)?;
         let manager = Manager::new(config, tokio_postgres::NoTls);
         let pool = Pool::builder(manager).build().map_err(Error::other)?;
-        drop(pool.get().await.map_err(Error::other)?);
+        let connection = pool.get().await.map_err(Error::other)?;
+        check_encoding(&connection).await.map_err(Error::other)?;
+        drop(connection);
         Ok(Self::new(pool))
     }
 
     /// Uses the connections of a pool.
     pub fn new(pool: Pool) -> Self {
         let writers = Writers::of_pool(pool.status().max_size);
-        Self { pool, writers, limits: WaitLimits::default() }
+        Self { pool, writers, limits: WaitLimits::default(), has_encoding: Arc::default() }
     }
 
     /// Sets how long calls wait.
@@ -76,6 +83,8 @@ impl Database for PostgresDatabase {
         let transaction =
             PostgresTransaction { connection: Some(connection), limits, access, _turn: turn };
         let connection = transaction.connection()?;
+        let check = || async { Ok(limits.answer(check_encoding(connection)).await??) };
+        self.has_encoding.get_or_try_init::<DatabaseError, _, _>(check).await?;
         let begin = limits.begin_postgres(access);
         limits.answer(connection.batch_execute(&begin)).await?.map_err(failure)?;
         Ok(transaction)
@@ -154,6 +163,18 @@ impl Transaction for PostgresTransaction {
             Access::Write => DatabaseError::Unknown(cause),
         })
     }
+}
+
+/// Refuses a database that stores bytes without knowing their encoding: what another program has written there may be no
+/// text, and comparisons of letters are wrong.
+async fn check_encoding(connection: &Object) -> Result<(), Box<dyn StdError + Send + Sync>> {
+    let encoding: String = connection.query_one("SHOW server_encoding", &[]).await?.try_get(0)?;
+    if encoding != "SQL_ASCII" {
+        return Ok(());
+    }
+    Err("the database has the encoding SQL_ASCII, in which texts are bytes of any encoding: move its tables to a \
+         database with the encoding UTF8"
+        .into())
 }
 
 fn read(row: &tokio_postgres::Row) -> Result<Vec<SqlValue>, DatabaseError> {

@@ -8,9 +8,11 @@ use std::time::Duration;
 use deadpool_postgres::{Manager, Pool};
 use mcp_aql::Adapter;
 use mcp_aql::prelude::*;
+use mcp_aql::query::sql::sea_query::Expr;
 use mcp_aql::query::sql::{Dialect, SqlTable};
 use mcp_aql::resource::{PostgresDatabase, SqlStore, WaitLimits};
 use mcp_aql_tests_databases::postgres;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
@@ -56,6 +58,65 @@ async fn values_do_not_depend_on_the_settings_of_the_database() {
     assert_eq!(page["items"][0]["double"], 0.30000000000000004, "{page}");
     assert_eq!(page["items"][1]["single"], 0.10000001, "{page}");
     assert_eq!(page["items"][1]["at"], "294000-01-01 00:00:00+00", "{page}");
+}
+
+#[tokio::test]
+async fn a_database_without_an_encoding_is_refused() {
+    // REQ-ERR-02
+    let Some(client) = postgres::connect().await else { return };
+    let name = format!("ascii_{}", std::process::id());
+    let create =
+        format!("CREATE DATABASE {name} ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0");
+    client.batch_execute(&format!("DROP DATABASE IF EXISTS {name}")).await.unwrap();
+    client.batch_execute(&create).await.unwrap();
+    let address = std::env::var("MCP_AQL_TEST_POSTGRES").unwrap();
+    let address = format!("{address} dbname={name}");
+    let error = PostgresDatabase::connect(&address).await.unwrap_err();
+    assert!(error.to_string().contains("the database has the encoding SQL_ASCII"), "{error}");
+    let manager = Manager::new(address.parse().unwrap(), NoTls);
+    let pool = Pool::builder(manager).max_size(2).build().unwrap();
+    let client = pool.get().await.unwrap();
+    client.batch_execute(&samples::table_sql(Dialect::Postgres, "")).await.unwrap();
+    let adapter = samples_in(PostgresDatabase::new(pool.clone()));
+    let refused = ask(&adapter, "list_samples", &json!({})).await;
+    assert_eq!(refused["code"], "INTERNAL_ERROR", "{refused}");
+}
+
+/// A host with a share of something.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, UpdateInput)]
+#[resource(operations(get, update))]
+struct Node {
+    /// Address of the host.
+    #[resource(id)]
+    address: String,
+    /// Number of parts.
+    parts: i64,
+    /// Share of each part, computed by the table.
+    #[resource(read_only)]
+    share: i64,
+}
+
+#[tokio::test]
+async fn only_a_malformed_identifier_is_no_record() {
+    // REQ-ERR-01
+    let Some(pool) = postgres::pool_with_schema().await else { return };
+    let rows = "CREATE TABLE node (address inet PRIMARY KEY, parts bigint);
+        INSERT INTO node VALUES ('10.0.0.1', 4), ('10.0.0.2', 0)";
+    pool.get().await.unwrap().batch_execute(rows).await.unwrap();
+    let table = SqlTable::<Node>::new(Dialect::Postgres, "node").column_type("address", "inet");
+    let table = table.expression("share", |_| Expr::cust("(100 / node.parts)"));
+    let store = SqlStore::new(table, PostgresDatabase::new(pool));
+    let adapter = Adapter::builder("net").resource(store).without_config().build().unwrap();
+    for (address, code) in [
+        ("10.0.0.1/32", None),
+        ("10.0.0.2/32", Some("INTERNAL_ERROR")),
+        ("10.0.0.3/32", Some("NOT_FOUND_RESOURCE")),
+        ("nowhere", Some("NOT_FOUND_RESOURCE")),
+    ] {
+        let change = json!({ "address": address, "input": { "parts": 5 } });
+        let changed = ask(&adapter, "update_node", &change).await;
+        assert_eq!(changed["code"].as_str(), code, "{address}: {changed}");
+    }
 }
 
 /// Passes everything on.
