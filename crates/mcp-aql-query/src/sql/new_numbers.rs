@@ -3,6 +3,7 @@
 use sea_query::{Alias, Expr, ExprTrait as _, Query};
 
 use super::column_type::ColumnType;
+use super::context::Context;
 use super::dialect::{Dialect, function};
 use super::record_statements::{column_name, identifier, quoted};
 use super::value::{SqlValue, Statement};
@@ -12,6 +13,9 @@ use crate::value::ValueKind;
 
 /// The table in which SQLite keeps the highest number of each column with `AUTOINCREMENT`.
 const SEQUENCES: &str = "sqlite_sequence";
+
+/// The table in which SQLite describes all others.
+const MASTER: &str = "sqlite_master";
 
 impl<R: Record> SqlTable<R> {
     /// Whether records are identified by UUIDs.
@@ -27,7 +31,11 @@ impl<R: Record> SqlTable<R> {
             return Ok(None);
         }
         let mut select = Query::select();
-        select.expr(Expr::cust("count(*)")).from(Alias::new("sqlite_master"));
+        select.expr(Expr::cust("count(*)"));
+        match &context.mapping.schema {
+            Some(schema) => select.from((Alias::new(schema), Alias::new(MASTER))),
+            None => select.from(Alias::new(MASTER)),
+        };
         select.and_where(Expr::col(Alias::new("name")).eq(SEQUENCES));
         Statement::of(context.dialect(), &select).map(Some)
     }
@@ -44,16 +52,8 @@ impl<R: Record> SqlTable<R> {
         let mut select = Query::select();
         match context.dialect() {
             Dialect::Sqlite => {
-                let mut highest = Expr::col(Alias::new(column)).max().if_null(0_i64);
-                if has_sequences {
-                    let mut kept = Query::select();
-                    kept.expr(Expr::col(Alias::new("seq"))).from(Alias::new(SEQUENCES));
-                    let table = context.mapping.table.as_str();
-                    kept.and_where(Expr::col(Alias::new("name")).eq(table));
-                    let kept = Expr::SubQuery(None, Box::new(kept.into())).if_null(0_i64);
-                    highest = Expr::from(function("max").arg(highest).arg(kept));
-                }
-                select.expr(highest.add(1_i64)).from(context.from());
+                let highest = Expr::cust(highest_of_sqlite(&context, column, has_sequences));
+                select.expr(highest.add(1_i64));
             }
             Dialect::Postgres => {
                 let table = match &context.mapping.schema {
@@ -70,6 +70,27 @@ impl<R: Record> SqlTable<R> {
         }
         Statement::of(context.dialect(), &select).map(Some)
     }
+}
+
+/// The highest number of SQLite after which the next one is free, also in a table with the largest number of all, with
+/// texts or with negative numbers only.
+fn highest_of_sqlite(context: &Context<'_>, column: &str, has_sequences: bool) -> String {
+    let (column, table) = (quoted(column), quoted(&context.mapping.table));
+    let schema = context.mapping.schema.as_deref().map(|schema| quoted(schema) + ".");
+    let schema = schema.unwrap_or_default();
+    let below = format!("< {}", i64::MAX);
+    let stored = format!(
+        "SELECT max(stored.{column}) FROM {schema}{table} AS stored WHERE stored.{column} {below} AND NOT EXISTS \
+         (SELECT 1 FROM {schema}{table} AS next WHERE next.{column} = stored.{column} + 1)"
+    );
+    let kept = match has_sequences {
+        true => {
+            let name = format!("'{}'", context.mapping.table.replace('\'', "''"));
+            format!("SELECT max(seq) FROM {schema}{SEQUENCES} WHERE name = {name} AND seq {below}")
+        }
+        false => "0".to_owned(),
+    };
+    format!("max(CAST(ifnull(({stored}), 0) AS INTEGER), ifnull(({kept}), 0), 0)")
 }
 
 /// The number in a statement's only row.

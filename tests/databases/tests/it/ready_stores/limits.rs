@@ -7,7 +7,7 @@ use mcp_aql::resource::{RusqliteDatabase, SqlStore};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::ask;
+use super::{Parcel, ask};
 
 /// A note.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
@@ -93,4 +93,35 @@ async fn instants_lists_and_numbers_are_stored_as_they_are_compared() {
         refused["message"], "Parameter 'letters' must be 9223372036854775807 or less",
         "{refused}"
     );
+}
+
+#[tokio::test]
+async fn a_new_record_has_a_number_next_to_odd_ones() {
+    // REQ-CON-02
+    let largest = i64::MAX;
+    for (columns, rows, expected) in [
+        ("INTEGER PRIMARY KEY, town TEXT)", format!("({largest}, 'a')"), [1, 2]),
+        ("INTEGER PRIMARY KEY AUTOINCREMENT, town TEXT)", format!("({largest}, 'a')"), [1, 2]),
+        (
+            "INTEGER PRIMARY KEY, town TEXT)",
+            format!("(7, 'a'), ({}, 'b'), ({largest}, 'c')", largest - 1),
+            [8, 9],
+        ),
+        ("INTEGER PRIMARY KEY, town TEXT)", "(-5, 'a')".to_owned(), [1, 2]),
+        (
+            "INTEGER PRIMARY KEY, town TEXT) WITHOUT ROWID",
+            "('x', 'a'), (2.5, 'b'), (x'00', 'c'), (1, 'd')".to_owned(),
+            [3, 4],
+        ),
+    ] {
+        let tables =
+            format!("CREATE TABLE parcel (parcel_id {columns}; INSERT INTO parcel VALUES {rows}");
+        let table = SqlTable::<Parcel>::new(Dialect::Sqlite, "parcel");
+        let store = SqlStore::new(table, sqlite(&tables));
+        let adapter = Adapter::builder("post").resource(store).without_config().build().unwrap();
+        for id in expected {
+            let created = ask(&adapter, "create_parcel", &json!({ "town": "Rome" })).await;
+            assert_eq!(created["parcel"]["parcel_id"], id, "{tables}: {created}");
+        }
+    }
 }
