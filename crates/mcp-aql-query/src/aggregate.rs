@@ -26,6 +26,13 @@ pub(crate) fn too_many_groups(label: &str) -> OperationError {
     .with_detail("limit", MAX_GROUPS)
 }
 
+/// The error for a sum that no number of the reply can hold.
+pub(crate) fn too_large() -> OperationError {
+    let message = "A number of 'aggregate' is too large: aggregate fewer records, or another field";
+    OperationError::new(ErrorCode::ValidationInvalidValue, message)
+        .with_detail("param_name", "aggregate")
+}
+
 /// The results of all aggregates by label: `data.aggregations`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Aggregations(Vec<(String, Computed)>);
@@ -48,12 +55,20 @@ impl Aggregations {
     /// Adds the result of an aggregate: for each group its key, or [`Scalar::Null`] for rows
     /// without a value, and the values of the aggregate's functions in order. Without `group_by`
     /// there is one group.
+    ///
+    /// # Errors
+    /// If a sum is beyond the numbers of JSON.
     pub fn add(
         &mut self,
         aggregate: &Aggregate,
         groups: Vec<(Scalar, Vec<Scalar>)>,
         table: &ResourceSchema,
-    ) {
+    ) -> Result<(), OperationError> {
+        let is_beyond =
+            |value: &Scalar| matches!(value, Scalar::Float(value) if !value.is_finite());
+        if groups.iter().any(|(_, values)| values.iter().any(is_beyond)) {
+            return Err(too_large());
+        }
         let values = |values: Vec<Scalar>| {
             let names = aggregate.functions.iter().map(|function| function.name());
             Values(names.zip(values).collect())
@@ -80,6 +95,7 @@ impl Aggregations {
             }
         };
         self.0.push((aggregate.label.clone(), computed));
+        Ok(())
     }
 }
 

@@ -165,9 +165,10 @@ impl Sum {
         self.float = sum;
     }
 
+    /// The sum. A float beyond all numbers is not finite.
     pub(super) fn total(&self) -> Scalar {
         if self.is_float {
-            super::capture::float(self.float + self.lost)
+            Scalar::Float(self.float + self.lost + 0.0)
         } else {
             Scalar::Int(self.int)
         }
@@ -179,7 +180,7 @@ impl Sum {
             return Scalar::Null;
         }
         let total = if self.is_float { self.float + self.lost } else { self.int as f64 };
-        super::capture::float(total / self.count as f64)
+        Scalar::Float(total / self.count as f64 + 0.0)
     }
 }
 
@@ -200,8 +201,9 @@ mod tests {
         assert_eq!(of(&[0.1; 10]).mean(), Scalar::Float(0.1));
         assert_eq!(of(&[]).total(), Scalar::Int(0));
         assert_eq!(of(&[]).mean(), Scalar::Null);
-        // NaN and infinities are null, as in JSON.
-        assert_eq!(of(&[f64::MAX, f64::MAX]).total(), Scalar::Null);
+        for value in [of(&[f64::MAX, f64::MAX]).total(), of(&[f64::MAX, f64::MAX]).mean()] {
+            assert!(matches!(value, Scalar::Float(value) if !value.is_finite()), "{value:?}");
+        }
         let mut whole = Sum::default();
         [u64::MAX, u64::MAX, 2].iter().for_each(|number| whole.add_int((*number).into()));
         assert_eq!(whole.total(), Scalar::Int(36_893_488_147_419_103_232));

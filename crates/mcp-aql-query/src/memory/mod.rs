@@ -63,7 +63,7 @@ pub(crate) struct Found<R> {
 /// Executes a plan.
 ///
 /// # Errors
-/// If `group_by` produces too many groups.
+/// If `group_by` produces too many groups, or a sum is too large.
 pub(crate) fn run<T: Resource, R: Borrow<T>>(
     plan: &Plan,
     model: &'static Model<T>,
@@ -133,7 +133,7 @@ fn run_by<T: Resource, R: Borrow<T>>(
             (row, values)
         })
         .collect();
-    Ok(Found { rows, total, aggregations: summary.finish(model.schema()) })
+    Ok(Found { rows, total, aggregations: summary.finish(model.schema())? })
 }
 
 #[cfg(test)]

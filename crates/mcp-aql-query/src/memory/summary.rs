@@ -79,9 +79,12 @@ impl<'a, T: Resource> Summary<'a, T> {
         Ok(())
     }
 
-    pub(super) fn finish(self, table: &ResourceSchema) -> Option<Aggregations> {
+    pub(super) fn finish(
+        self,
+        table: &ResourceSchema,
+    ) -> Result<Option<Aggregations>, OperationError> {
         if self.aggregates.is_empty() {
-            return None;
+            return Ok(None);
         }
         let mut all = Aggregations::default();
         for one in self.aggregates {
@@ -94,9 +97,9 @@ impl<'a, T: Resource> Summary<'a, T> {
             };
             let groups =
                 keys.into_iter().enumerate().map(|(place, key)| (key, values(place))).collect();
-            all.add(one.aggregate, groups, table);
+            all.add(one.aggregate, groups, table)?;
         }
-        Some(all)
+        Ok(Some(all))
     }
 }
 

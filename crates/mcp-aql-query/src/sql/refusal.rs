@@ -6,6 +6,7 @@ use mcp_aql_protocol::ErrorCode;
 use super::database_error::{DatabaseError, Violation};
 use super::dialect::Form;
 use super::{Dialect, SqlTable};
+use crate::aggregate::too_large;
 use crate::plan::{Filter, Plan};
 use crate::records::Record;
 use crate::resource::Resource;
@@ -217,8 +218,7 @@ impl<T: Resource> SqlTable<T> {
             [] if plan.aggregate.is_empty() => {
                 return OperationError::internal(violation.into_cause());
             }
-            [] => "A number of 'aggregate' is too large: aggregate fewer records, or another field"
-                .to_owned(),
+            [] => return too_large().with_cause(violation.into_cause()),
             [one] => format!("Parameter 'filter' has no value of {one}"),
             several => {
                 format!(
@@ -227,9 +227,8 @@ impl<T: Resource> SqlTable<T> {
                 )
             }
         };
-        let parameter = if fields.is_empty() { "aggregate" } else { "filter" };
         OperationError::new(ErrorCode::ValidationInvalidValue, message)
-            .with_detail("param_name", parameter)
+            .with_detail("param_name", "filter")
             .with_cause(violation.into_cause())
     }
 

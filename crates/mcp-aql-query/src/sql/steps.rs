@@ -171,7 +171,7 @@ impl<'a, T: Resource> Steps<'a, T> {
         for (number, aggregate) in self.plan.aggregate.iter().enumerate() {
             let place = self.groups.iter().position(|(known, _)| *known == number);
             let groups = place.map(|place| self.groups.swap_remove(place).1).unwrap_or_default();
-            aggregations.add(aggregate, groups, table);
+            aggregations.add(aggregate, groups, table)?;
         }
         let aggregations = (!self.plan.aggregate.is_empty()).then_some(aggregations);
         Ok(self.plan.build_page(self.rows, self.total, aggregations, None))

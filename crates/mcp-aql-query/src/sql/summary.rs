@@ -236,7 +236,7 @@ impl SummaryStatement {
                     Some(Scalar::Float(sum)) if count > 0 => sum / count as f64,
                     _ => return Ok(Scalar::Null),
                 };
-                Ok(crate::capture::float(mean))
+                Ok(Scalar::Float(mean + 0.0))
             }
             Function::Min(field) => extreme(Measure::Min(field), field),
             Function::Max(field) => extreme(Measure::Max(field), field),
@@ -257,7 +257,7 @@ impl SummaryStatement {
             #[expect(clippy::cast_precision_loss, reason = "so the field holds it")]
             return match column(0) {
                 Some(SqlValue::Null) => Ok(None),
-                Some(SqlValue::Float(sum)) => Ok(Some(crate::capture::float(*sum))),
+                Some(SqlValue::Float(sum)) => Ok(Some(Scalar::Float(*sum + 0.0))),
                 Some(SqlValue::Int(sum)) => Ok(Some(Scalar::Float(*sum as f64))),
                 other => Err(unexpected(path, "a number", other)),
             };

@@ -635,3 +635,25 @@ async fn what_the_database_refuses_is_refused_with_a_reason() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_sum_beyond_all_numbers_is_refused_alike() {
+    // REQ-AGG-06
+    let pool = postgres::pool_with_schema().await;
+    for (name, adapter) in adapters(pool.as_ref()).await {
+        for _ in 0..2 {
+            ask(&adapter, "create_book", &json!({ "title": "Emma", "weight": 1e308 })).await;
+        }
+        for function in ["sum", "avg"] {
+            for group in [json!({}), json!({ "group_by": "state" })] {
+                let mut aggregate = group;
+                aggregate[function] = json!("weight");
+                let params = json!({ "aggregate": { "n": aggregate } });
+                let refused = ask(&adapter, "list_books", &params).await;
+                let message = "A number of 'aggregate' is too large: aggregate fewer records, or another field";
+                assert_eq!(refused["message"], message, "{name}: {refused}");
+                assert_eq!(refused["code"], "VALIDATION_INVALID_VALUE", "{name}");
+            }
+        }
+    }
+}
