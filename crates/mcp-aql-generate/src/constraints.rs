@@ -23,12 +23,12 @@ pub(crate) fn of_column(column: &Column, rules: &[Check]) -> Vec<Check> {
         let rules = rules.map_or_else(|| vec![check.rule.clone()], Vec::from);
         all.extend(rules.into_iter().map(|rule| Check { column: column.name.clone(), rule }));
     }
-    if is_possible(&all) { all } else { Vec::new() }
+    if is_possible(&column.kind, &all) { all } else { Vec::new() }
 }
 
 /// The bounds of a column with these numbers, 0 and 1 for a flag, unless others are between them.
 #[expect(clippy::cast_precision_loss, reason = "larger bounds are left out")]
-fn bounds(kind: &ColumnKind, numbers: &[i64]) -> Option<[Rule; 2]> {
+fn bounds(kind: &ColumnKind, numbers: &[i128]) -> Option<[Rule; 2]> {
     let (least, most) = (*numbers.first()?, *numbers.last()?);
     let has_all = usize::try_from(most.checked_sub(least)?).ok()? == numbers.len() - 1;
     // A fractional number may be between two whole ones.
@@ -53,6 +53,7 @@ pub(crate) fn express(kind: &ColumnKind, rule: &Rule) -> bool {
 }
 
 /// Whether a default satisfies the checks.
+#[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "the database compares again")]
 pub(crate) fn allow(value: &Json, rules: &[Check]) -> bool {
     let number = match value {
         Json::String(text) => text.parse().ok(),
@@ -68,26 +69,37 @@ pub(crate) fn allow(value: &Json, rules: &[Check]) -> bool {
         }
         Rule::MinLength(least) => length.is_none_or(|length| length >= *least),
         Rule::MaxLength(most) => length.is_none_or(|length| length <= *most),
-        Rule::OneOf(_) | Rule::OneNumberOf(_) => true,
+        // With a gap: others have become bounds.
+        Rule::OneNumberOf(numbers) => {
+            number.is_none_or(|number| numbers.iter().any(|known| *known as f64 == number))
+        }
+        Rule::OneOf(_) => true,
     })
 }
 
-/// Whether some value satisfies the checks.
-fn is_possible(rules: &[Check]) -> bool {
-    let bounds = |lower: bool| {
-        rules.iter().filter_map(move |Check { rule, .. }| match (rule, lower) {
-            (Rule::Minimum { bound, .. }, true) | (Rule::Maximum { bound, .. }, false) => {
-                Some(*bound)
-            }
-            (Rule::MinLength(length), true) | (Rule::MaxLength(length), false) => {
-                Some((*length).into())
-            }
-            _ => None,
-        })
-    };
-    let least = bounds(true).fold(f64::NEG_INFINITY, f64::max);
-    let most = bounds(false).fold(f64::INFINITY, f64::min);
-    least < most || (least - most).abs() < f64::EPSILON
+/// Returns `true` if some value satisfies the options that the checks become.
+fn is_possible(kind: &ColumnKind, rules: &[Check]) -> bool {
+    let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
+    for Check { rule, .. } in rules {
+        match param(kind, rule).map(|(name, bound)| (name, bound.parse::<f64>())) {
+            Some(("minimum" | "min_length", Ok(bound))) => least = least.max(bound),
+            Some(("maximum" | "max_length", Ok(bound))) => most = most.min(bound),
+            _ => {}
+        }
+    }
+    least <= most
+}
+
+/// The name and the value of the option that a check becomes.
+fn param(kind: &ColumnKind, rule: &Rule) -> Option<(&'static str, String)> {
+    let is_text = matches!(kind, ColumnKind::Text { .. });
+    Some(match *rule {
+        Rule::MinLength(length) if is_text => ("min_length", length.to_string()),
+        Rule::MaxLength(length) if is_text => ("max_length", length.to_string()),
+        Rule::Minimum { bound, is_strict } => ("minimum", limit(kind, bound, is_strict, 1)?),
+        Rule::Maximum { bound, is_strict } => ("maximum", limit(kind, bound, is_strict, -1)?),
+        _ => return None,
+    })
 }
 
 /// The options of `#[param(…)]` that follow from the type and the checks of a column.
@@ -100,25 +112,10 @@ pub(crate) fn params(
     if !variants.is_empty() {
         return params;
     }
-    let is_text = matches!(kind, ColumnKind::Text { .. });
-    for Check { rule, .. } in rules {
-        let param = match *rule {
-            Rule::MinLength(length) if is_text => format!("min_length = {length}"),
-            Rule::MaxLength(length) if is_text => format!("max_length = {length}"),
-            Rule::Minimum { bound, is_strict } => match limit(kind, bound, is_strict, 1) {
-                Some(limit) => format!("minimum = {limit}"),
-                None => continue,
-            },
-            Rule::Maximum { bound, is_strict } => match limit(kind, bound, is_strict, -1) {
-                Some(limit) => format!("maximum = {limit}"),
-                None => continue,
-            },
-            _ => continue,
-        };
-        let name = param.split(' ').next().unwrap_or_default();
+    for (name, bound) in rules.iter().filter_map(|check| param(kind, &check.rule)) {
         // The check is at least as strict as the type.
         params.retain(|known: &String| !known.starts_with(name));
-        params.push(param);
+        params.push(format!("{name} = {bound}"));
     }
     params
 }
@@ -149,5 +146,56 @@ fn limit(kind: &ColumnKind, bound: f64, is_strict: bool, step: i64) -> Option<St
         // A strict bound itself is refused by the database.
         ColumnKind::Number(_) => Some(format!("{bound:?}")),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{allow, of_column, params};
+    use crate::expression::checks;
+    use crate::table::{Column, ColumnKind};
+
+    fn column(kind: ColumnKind) -> Column {
+        Column {
+            name: "n".to_owned(),
+            kind,
+            is_nullable: true,
+            default: None,
+            is_numbered: false,
+            is_generated: false,
+            comment: None,
+        }
+    }
+
+    #[test]
+    fn bounds_that_no_number_satisfies_are_left_out() {
+        let (whole, fraction) = (ColumnKind::Integer(4), ColumnKind::Number(8));
+        for (kind, sql, expected) in [
+            (&whole, "n > 5 AND n < 7", &["minimum = 6", "maximum = 6"][..]),
+            (&whole, "n > 5 AND n < 6", &[]),
+            (&whole, "n >= 0.5 AND n <= 0.7", &[]),
+            (&fraction, "n >= 0.5 AND n <= 0.7", &["minimum = 0.5", "maximum = 0.7"]),
+            (&fraction, "n > 0.7 AND n < 0.5", &[]),
+            // The length of a number is no bound of it.
+            (&whole, "n < 2 AND length(n) > 2", &["maximum = 1"]),
+        ] {
+            let rules = of_column(&column(kind.clone()), &checks(sql).unwrap());
+            assert_eq!(params(kind, &[], &rules), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_default_is_among_the_numbers_of_its_check() {
+        for (kind, sql, allowed, refused) in [
+            (ColumnKind::Integer(8), "n IN (9223372036854775808, 1)", json!(1), json!(3)),
+            (ColumnKind::Integer(8), "n IN (1, 2, 5)", json!("5"), json!("3")),
+            (ColumnKind::Number(8), "n IN (0, 1)", json!(1.0), json!(0.5)),
+        ] {
+            let rules = of_column(&column(kind), &checks(sql).unwrap());
+            assert!(allow(&allowed, &rules), "{sql}");
+            assert!(!allow(&refused, &rules), "{sql}");
+        }
     }
 }

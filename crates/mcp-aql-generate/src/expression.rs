@@ -31,7 +31,7 @@ pub(crate) enum Rule {
     /// One of these texts.
     OneOf(Vec<String>),
     /// One of these whole numbers, in ascending order.
-    OneNumberOf(Vec<i64>),
+    OneNumberOf(Vec<i128>),
 }
 
 /// The default of a column.
@@ -103,7 +103,12 @@ fn one_of(expression: &Expr, list: &[Expr], found: &mut Vec<Check>) -> Option<()
         found.push(Check { column, rule: Rule::OneOf(texts) });
         return Some(());
     }
-    let mut numbers = values.iter().map(Json::as_i64).collect::<Option<Vec<_>>>()?;
+    let whole = |value: &Json| match value {
+        // PostgreSQL writes a negative number and one outside of `bigint` as `'-1'::integer`.
+        Json::String(text) => text.parse().ok(),
+        other => other.as_i64().map(i128::from).or_else(|| other.as_u64().map(i128::from)),
+    };
+    let mut numbers = values.iter().map(whole).collect::<Option<Vec<_>>>()?;
     numbers.sort_unstable();
     numbers.dedup();
     found.push(Check { column, rule: Rule::OneNumberOf(numbers) });
@@ -270,6 +275,10 @@ mod tests {
                 vec![("rating", minimum(-1.0, false)), ("rating", maximum(5.0, false))],
             ),
             ("internal IN (1, 0, 1)", vec![("internal", Rule::OneNumberOf(vec![0, 1]))]),
+            (
+                "(level = ANY (ARRAY['-1'::integer, 9223372036854775808]))",
+                vec![("level", Rule::OneNumberOf(vec![-1, 9_223_372_036_854_775_808]))],
+            ),
             ("10 > \"Size\"", vec![("Size", maximum(10.0, true))]),
             ("(name <> ''::text)", vec![("name", Rule::MinLength(1))]),
             (

@@ -3,6 +3,7 @@
 use crate::database::{Database, Error, MAX_TABLES, Request};
 use crate::resource::Resource;
 use crate::table::Table;
+use crate::value_type::TypeNames;
 use crate::{postgres, render, sqlite};
 
 /// The generated source, and remarks about tables and columns that it leaves out.
@@ -32,8 +33,9 @@ pub async fn generate(request: &Request) -> Result<Generated, Error> {
 fn write(request: &Request, tables: &[Table]) -> Result<Generated, Error> {
     let mut resources: Vec<Resource> = Vec::new();
     let mut remarks = Vec::new();
+    let mut names = TypeNames::of(tables);
     for table in tables {
-        match Resource::of(table, tables) {
+        match Resource::of(table, &mut names) {
             Ok(resource) => {
                 let same = |other: &&Resource| other.type_name == resource.type_name;
                 if let Some(other) = resources.iter().find(same) {

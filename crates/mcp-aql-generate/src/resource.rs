@@ -1,6 +1,5 @@
 //! Decides about the resource of a table: names, types and options.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use mcp_aql_protocol::RESERVED_PARAMETERS;
@@ -9,9 +8,9 @@ use serde_json::Value as Json;
 
 use crate::constraints;
 use crate::expression::{Check, Default, checks, default, words};
-use crate::names::{identifier, lines, sentence, singular_of, snake, type_name};
+use crate::names::{identifier, lines, sentence, singular_of, snake};
 use crate::table::{Column, ColumnKind, Table};
-use crate::value_type::{Enum, Enums, ValueType, is_made};
+use crate::value_type::{Enum, Enums, TypeNames, ValueType};
 
 /// Names that no field can have, beside those of a call: they mean something else in a query or in Rust.
 const REFUSED: [&str; 6] = ["and", "or", "not", "self", "super", "crate"];
@@ -74,8 +73,8 @@ pub(crate) struct Field {
 }
 
 impl Resource {
-    /// Describes the resource of a table, or says why there can be none. `tables` are all tables.
-    pub(crate) fn of(table: &Table, tables: &[Table]) -> Result<Self, String> {
+    /// Describes the resource of a table, or says why there can be none.
+    pub(crate) fn of(table: &Table, names: &mut TypeNames) -> Result<Self, String> {
         let name = visible(&table.name);
         let [key] = table.primary_key.as_slice() else {
             return Err(format!(
@@ -87,7 +86,7 @@ impl Resource {
         let mut resource = Self {
             table: table.name.clone(),
             schema: table.schema.clone(),
-            type_name: type_name(&singular),
+            type_name: names.of_resource(&singular),
             plural: snake(&table.name),
             doc: table.comment.as_deref().and_then(lines).unwrap_or_else(|| {
                 let vowel = singular.starts_with(['a', 'e', 'i', 'o', 'u']);
@@ -100,11 +99,6 @@ impl Resource {
             enums: Vec::new(),
             remarks: table.remarks.clone(),
         };
-        let taken: BTreeSet<_> =
-            tables.iter().map(|table| type_name(&singular_of(&snake(&table.name)))).collect();
-        if is_made(&resource.type_name, &taken) {
-            resource.type_name.push_str("Row");
-        }
         let found: Vec<_> = table.checks.iter().flat_map(|sql| checks(sql)).flatten().collect();
         for column in &table.columns {
             let rules: Vec<_> =
@@ -112,7 +106,7 @@ impl Resource {
             if column.name == *key {
                 resource.add_identifier(column, &rules)?;
             } else {
-                resource.add(column, &rules, table.foreign_keys.get(&column.name), &taken);
+                resource.add(column, &rules, table.foreign_keys.get(&column.name), names);
             }
         }
         resource.describe_rules(table);
@@ -225,9 +219,9 @@ impl Resource {
         column: &Column,
         rules: &[Check],
         refers_to: Option<&String>,
-        taken: &BTreeSet<String>,
+        names: &mut TypeNames,
     ) {
-        let mut enums = Enums { singular: &self.singular, taken, known: &mut self.enums };
+        let mut enums = Enums { singular: &self.singular, names, known: &mut self.enums };
         let value = ValueType::of(column, rules, &mut enums).filter(|_| !column.is_generated);
         let Some(mut value) = value else { return self.leave_out(column) };
         if is_version(column) && self.fields.iter().all(|field| field.name != VERSION) {
@@ -236,7 +230,7 @@ impl Resource {
         let mut field = self.field(column, String::new());
         field.column_type = value.column_type.take();
         field.marks.append(&mut value.marks);
-        if let Some(other) = refers_to {
+        if let Some(other) = refers_to.filter(|_| value.is_identifier()) {
             self.refer(&mut field, column, other);
         }
         let rules = constraints::of_column(column, rules);

@@ -5,16 +5,50 @@ use std::collections::BTreeSet;
 use serde_json::Value as Json;
 
 use crate::expression::{Check, Rule};
-use crate::names::{camel, snake, type_name};
-use crate::table::{Column, ColumnKind};
+use crate::names::{camel, singular_of, snake, type_name};
+use crate::table::{Column, ColumnKind, Table};
 
 /// The types that `#[resource(operations)]` makes for a type: their names are its name with one of these endings.
 const MADE_TYPES: [&str; 4] = ["Filter", "Update", "Page", "List"];
 
-/// Whether a type with this name is made for another one.
-pub(crate) fn is_made(name: &str, types: &BTreeSet<String>) -> bool {
-    let mut stems = MADE_TYPES.iter().filter_map(|end| name.strip_suffix(end));
-    stems.any(|stem| types.contains(stem))
+/// The names of the types in one source.
+#[derive(Debug, Default)]
+pub(crate) struct TypeNames {
+    resources: BTreeSet<String>,
+    enums: BTreeSet<String>,
+}
+
+impl TypeNames {
+    /// Reserves the names of the resources of all tables.
+    pub(crate) fn of(tables: &[Table]) -> Self {
+        let singular = |table: &Table| singular_of(&snake(&table.name));
+        let resources = tables.iter().map(|table| type_name(&singular(table))).collect();
+        let mut names = Self { resources, enums: BTreeSet::new() };
+        let rows: Vec<_> = tables.iter().map(|table| names.of_resource(&singular(table))).collect();
+        names.resources.extend(rows);
+        names
+    }
+
+    /// Returns the name of a resource's type.
+    pub(crate) fn of_resource(&self, singular: &str) -> String {
+        let name = type_name(singular);
+        if self.is_made(&name) { format!("{name}Row") } else { name }
+    }
+
+    /// Returns `true` if a type with this name is made for another one.
+    fn is_made(&self, name: &str) -> bool {
+        let mut stems = MADE_TYPES.iter().filter_map(|end| name.strip_suffix(end));
+        stems.any(|stem| self.resources.contains(stem))
+    }
+
+    /// Reserves the name of an enum, with an ending if another type has it.
+    fn add_enum(&mut self, mut name: String) -> String {
+        while self.resources.contains(&name) || self.enums.contains(&name) || self.is_made(&name) {
+            name.push_str("Value");
+        }
+        self.enums.insert(name.clone());
+        name
+    }
 }
 
 /// The type of a field's values.
@@ -67,6 +101,12 @@ impl ValueType {
         self
     }
 
+    /// Returns `true` if the values can identify a record of another resource.
+    pub(crate) fn is_identifier(&self) -> bool {
+        ["String", "i16", "i32", "i64"].contains(&self.type_name.as_str())
+            || !self.variants.is_empty()
+    }
+
     /// The expression for the current time.
     pub(crate) fn now(&self, kind: &ColumnKind) -> Option<String> {
         Some(match kind {
@@ -91,13 +131,15 @@ impl ValueType {
                 "false" | "f" | "0" => "false".to_owned(),
                 _ => return None,
             },
+            ColumnKind::Integer(2) => text.parse::<i16>().ok()?.to_string(),
+            ColumnKind::Integer(4) => text.parse::<i32>().ok()?.to_string(),
             ColumnKind::Integer(_) => text.parse::<i64>().ok()?.to_string(),
-            ColumnKind::Number(_) => {
-                let number: f64 = text.parse().ok()?;
-                if !number.is_finite() {
-                    return None;
-                }
-                format!("{number:?}")
+            ColumnKind::Number(bytes) => {
+                let is_finite = match bytes {
+                    4 => text.parse::<f32>().ok()?.is_finite(),
+                    _ => text.parse::<f64>().ok()?.is_finite(),
+                };
+                format!("{:?}", text.parse::<f64>().ok().filter(|_| is_finite)?)
             }
             ColumnKind::Json => {
                 let json: Json = serde_json::from_str(&text).ok()?;
@@ -119,20 +161,14 @@ impl ValueType {
 pub(crate) struct Enums<'a> {
     /// The singular of the resource.
     pub(crate) singular: &'a str,
-    /// The names of all resources.
-    pub(crate) taken: &'a BTreeSet<String>,
+    pub(crate) names: &'a mut TypeNames,
     pub(crate) known: &'a mut Vec<Enum>,
 }
 
 impl Enums<'_> {
     fn add(&mut self, column: &Column, values: &[String]) -> ValueType {
-        let mut name = type_name(&format!("{}_{}", self.singular, snake(&column.name)));
-        while self.taken.contains(&name)
-            || is_made(&name, self.taken)
-            || self.known.iter().any(|known| known.name == name)
-        {
-            name.push_str("Value");
-        }
+        let name = type_name(&format!("{}_{}", self.singular, snake(&column.name)));
+        let name = self.names.add_enum(name);
         let mut variants: Vec<(String, String)> = Vec::new();
         for value in values {
             // A rule may name a value twice.
@@ -207,5 +243,48 @@ impl ValueType {
             ColumnKind::Other(name) => plain("String", &["filter"]).stored_as(name),
             ColumnKind::Unsupported(_) => return None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{TypeNames, ValueType};
+    use crate::table::{ColumnKind, Table};
+
+    #[test]
+    fn a_default_fits_into_the_type_of_its_column() {
+        let value = ValueType::new("number", &[]);
+        for (kind, default, expected) in [
+            (ColumnKind::Integer(2), json!(32_767), Some("default = 32767")),
+            (ColumnKind::Integer(2), json!(99_999), None),
+            (ColumnKind::Integer(4), json!("-3000000000"), None),
+            (ColumnKind::Integer(8), json!(3_000_000_000_i64), Some("default = 3000000000")),
+            (ColumnKind::Integer(8), json!(9_223_372_036_854_775_808_u64), None),
+            (ColumnKind::Number(4), json!("0.1"), Some("default = 0.1")),
+            (ColumnKind::Number(4), json!(1e39), None),
+            (ColumnKind::Number(8), json!(1e39), Some("default = 1e39")),
+            (ColumnKind::Number(8), json!("NaN"), None),
+        ] {
+            assert_eq!(value.default(&kind, &default).as_deref(), expected, "{kind:?} {default}");
+        }
+    }
+
+    #[test]
+    fn no_two_types_have_one_name() {
+        let named = |name: &str| Table { name: name.to_owned(), ..Table::default() };
+        let tables = ["orders", "order_items", "order_filters"].map(named);
+        let mut names = TypeNames::of(&tables);
+        assert_eq!(names.of_resource("order_filter"), "OrderFilterRow");
+        for (name, expected) in [
+            ("OrderItemStatus", "OrderItemStatus"),
+            ("OrderItemStatus", "OrderItemStatusValue"),
+            ("OrderItem", "OrderItemValue"),
+            ("OrderItemList", "OrderItemListValue"),
+            ("OrderFilterRow", "OrderFilterRowValue"),
+        ] {
+            assert_eq!(names.add_enum(name.to_owned()), expected);
+        }
     }
 }

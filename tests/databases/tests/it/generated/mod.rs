@@ -149,6 +149,10 @@ async fn odd_names_types_and_defaults_become_an_adapter() {
     let tables = include_str!("odd_postgres.sql");
     let Some(database) = postgres::new_database(tables).await else { return };
     let remarks = [
+        "The primary key of the table 'amounts' is neither a whole number nor a text nor a UUID.",
+        "The default of the column 'wide' of 'order_items' does not apply: a new record without it is an error.",
+        "The default of the column 'far' of 'order_items' does not apply: a new record without it is an error.",
+        "The default of the column 'level' of 'order_items' does not apply: a new record without it is an error.",
         "The default of the column 'share' of 'order_update' does not apply: a new record without it is an error.",
         "The default of the column 'low' of 'order_update' does not apply: a new record without it is an error.",
         "The default of the column 'long' of 'order_update' does not apply: a new record without it is an error.",
@@ -158,6 +162,7 @@ async fn odd_names_types_and_defaults_become_an_adapter() {
         "The column 'nothing' of 'order_update' is left out, because of its type 'empty'.",
         "The column 'twice' of 'order_update' is left out, because the database computes it.",
         "The table 'parted' gives new records no identifier, so they cannot be created.",
+        "The primary key of the table 'truths' is neither a whole number nor a text nor a UUID.",
     ];
     assert_eq!(
         is_as_committed(Database::Postgres(database.clone()), "odd_postgres.rs").await,
@@ -171,7 +176,12 @@ async fn odd_names_types_and_defaults_become_an_adapter() {
         ("value", json!({ "operation_value": "a", "not_value": true })),
         ("adapter", json!({ "upper": 1, "upper_value": 2, "filter": "x" })),
         ("main", json!({ "main": 1 })),
-        ("order", json!({ "filter": "a" })),
+        ("order", json!({ "filter": "a", "item_status": "b" })),
+        ("code", json!({ "code": "de" })),
+        (
+            "order_item",
+            json!({ "status": "open", "code": "de", "wide": 1, "far": 2, "one": 6, "level": 1 }),
+        ),
         ("order_filter", json!({ "owner": 1, "owner_id": 1 })),
         (
             "order_update",

@@ -74,6 +74,26 @@ fn adapter_rows(database: &PostgresDatabase) -> SqlStore<AdapterRow, PostgresDat
     SqlStore::new(table, database.clone())
 }
 
+/// A code.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations, plural = "codes")]
+struct Code {
+    /// Identifier of the code.
+    #[resource(id, filter, sort)]
+    #[create_input(chosen)]
+    #[param(max_length = 2)]
+    code: String,
+    /// Name.
+    #[resource(filter, sort)]
+    name: Option<String>,
+}
+
+/// Returns the store of the table `codes`.
+fn codes(database: &PostgresDatabase) -> SqlStore<Code, PostgresDatabase> {
+    let table = SqlTable::new(Dialect::Postgres, "codes");
+    SqlStore::new(table, database.clone())
+}
+
 /// A main.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
 #[resource(operations)]
@@ -170,6 +190,79 @@ fn order_filter(database: &PostgresDatabase) -> SqlStore<OrderFilterRow, Postgre
     SqlStore::new(table, database.clone())
 }
 
+// The default of the column 'wide' of 'order_items' does not apply: a new record without it is an error.
+// The default of the column 'far' of 'order_items' does not apply: a new record without it is an error.
+// The default of the column 'level' of 'order_items' does not apply: a new record without it is an error.
+
+/// An order item.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations, singular = "order_item", plural = "order_items")]
+struct OrderItem {
+    /// Identifier of the order item.
+    #[resource(id, filter, sort)]
+    id: i32,
+    /// Status.
+    #[resource(filter, sort, group)]
+    status: Option<OrderItemStatus>,
+    /// Amount.
+    #[resource(filter, sort, numeric)]
+    amount: Option<f64>,
+    /// Truth.
+    #[resource(filter, group)]
+    truth: Option<bool>,
+    /// Code.
+    #[resource(filter, group, references = "code")]
+    code: Option<OrderItemCode>,
+    /// Wide.
+    #[resource(filter, sort, numeric)]
+    wide: i16,
+    /// Far.
+    #[resource(filter, sort, numeric)]
+    far: i32,
+    /// One.
+    #[resource(filter, sort, numeric)]
+    #[param(minimum = 6, maximum = 6)]
+    one: Option<i32>,
+    /// None.
+    #[resource(filter, sort, numeric)]
+    none: Option<i32>,
+    /// Level.
+    ///
+    /// The database requires `((level)::numeric = ANY (ARRAY['9223372036854775808'::numeric, (1)::numeric]))`.
+    #[resource(filter, sort, numeric)]
+    level: i64,
+}
+
+/// The values of `status`.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+enum OrderItemStatus {
+    /// The value `open`.
+    Open,
+    /// The value `closed`.
+    Closed,
+}
+
+/// The values of `code`.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+enum OrderItemCode {
+    /// The value `de`.
+    De,
+    /// The value `fr`.
+    Fr,
+}
+
+/// Returns the store of the table `order_items`.
+fn order_items(database: &PostgresDatabase) -> SqlStore<OrderItem, PostgresDatabase> {
+    let table = SqlTable::new(Dialect::Postgres, "order_items");
+    SqlStore::new(table, database.clone())
+}
+
 // The default of the column 'share' of 'order_update' does not apply: a new record without it is an error.
 // The default of the column 'low' of 'order_update' does not apply: a new record without it is an error.
 // The default of the column 'long' of 'order_update' does not apply: a new record without it is an error.
@@ -242,6 +335,9 @@ struct Order {
     /// Filter.
     #[resource(filter, sort, group)]
     filter: Option<OrderFilterValue>,
+    /// Item status.
+    #[resource(filter, sort, group)]
+    item_status: Option<OrderItemStatusValue>,
 }
 
 /// The values of `filter`.
@@ -250,6 +346,18 @@ struct Order {
 )]
 #[serde(rename_all = "snake_case")]
 enum OrderFilterValue {
+    /// The value `a`.
+    A,
+    /// The value `b`.
+    B,
+}
+
+/// The values of `item_status`.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+enum OrderItemStatusValue {
     /// The value `a`.
     A,
     /// The value `b`.
@@ -360,9 +468,11 @@ pub(crate) fn adapter(database: &PostgresDatabase) -> mcp_aql::Result<Adapter> {
         .version(env!("CARGO_PKG_VERSION"))
         .resources((
             adapter_rows(database),
+            codes(database),
             main_rows(database),
             options(database),
             order_filter(database),
+            order_items(database),
             order_update(database),
             orders(database),
             parted(database),

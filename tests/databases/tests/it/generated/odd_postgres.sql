@@ -10,7 +10,24 @@ CREATE TABLE adapter (
     filter text, sort int, "größe" int
 );
 CREATE TABLE main (id serial PRIMARY KEY, main int);
-CREATE TABLE orders (id serial PRIMARY KEY, filter text CHECK (filter IN ('a', 'b')));
+CREATE TABLE orders (
+    id serial PRIMARY KEY, filter text CHECK (filter IN ('a', 'b')), item_status text CHECK (item_status IN ('a', 'b'))
+);
+CREATE TABLE amounts (amount numeric PRIMARY KEY);
+CREATE TABLE truths (truth boolean PRIMARY KEY);
+CREATE TABLE codes (code varchar(2) PRIMARY KEY, name text);
+CREATE TABLE order_items (
+    id serial PRIMARY KEY,
+    status text CHECK (status IN ('open', 'closed')),
+    amount numeric REFERENCES amounts,
+    truth boolean REFERENCES truths,
+    code varchar(2) CHECK (code IN ('de', 'fr')) REFERENCES codes,
+    wide smallint NOT NULL DEFAULT 99999,
+    far int NOT NULL DEFAULT 3000000000,
+    one int CHECK (one > 5 AND one < 7),
+    none int CHECK (none > 5 AND none < 6),
+    level bigint NOT NULL DEFAULT 3 CHECK (level IN (9223372036854775808, 1))
+);
 CREATE TABLE order_filter (id serial PRIMARY KEY, owner int REFERENCES orders, owner_id int REFERENCES orders);
 CREATE TABLE order_update (
     id serial PRIMARY KEY,
