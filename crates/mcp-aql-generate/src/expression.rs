@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 use sqlparser::ast::{BinaryOperator, Expr, FunctionArguments, InTarget, UnaryOperator, Value};
-use sqlparser::dialect::GenericDialect;
+use sqlparser::dialect::{Dialect, GenericDialect};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
@@ -46,11 +46,42 @@ pub(crate) enum Default {
     Other,
 }
 
-/// The maximum length of an expression. A chain of conditions is a tree that is as deep as the chain is long.
+/// The maximum length of an expression.
 const MAX_BYTES: usize = 16 << 10;
 
+/// The maximum number of tokens between two commas. A chain of operators is a tree that is as deep as the chain is long,
+/// and functions that visit or drop it recurse.
+const MAX_TOKENS: usize = 400;
+
+/// Returns `true` if the syntax tree of some SQL is so shallow that functions can visit it.
+pub(crate) fn is_shallow(dialect: &dyn Dialect, sql: &str) -> bool {
+    let Ok(tokens) = Tokenizer::new(dialect, sql).tokenize() else { return false };
+    // Of each open bracket: the tokens of its longest item, and those of its last item.
+    let mut lists = vec![(0, 0)];
+    for token in tokens {
+        let count = match token {
+            Token::Whitespace(_) => 0,
+            Token::LParen | Token::LBracket | Token::LBrace => {
+                lists.push((0, 0));
+                0
+            }
+            Token::RParen | Token::RBracket | Token::RBrace => {
+                lists.pop().map_or(0, |(longest, last): (usize, usize)| longest.max(last))
+            }
+            _ => 1,
+        };
+        let Some((longest, last)) = lists.last_mut() else { return false };
+        *last += count;
+        *longest = (*longest).max(*last);
+        if token == Token::Comma {
+            *last = 0;
+        }
+    }
+    lists.iter().map(|(longest, _)| longest).sum::<usize>() <= MAX_TOKENS
+}
+
 fn parsed(sql: &str) -> Option<Expr> {
-    if sql.len() > MAX_BYTES {
+    if sql.len() > MAX_BYTES || !is_shallow(&GenericDialect {}, sql) {
         return None;
     }
     Parser::new(&GenericDialect {}).try_with_sql(sql).ok()?.parse_expr().ok()
@@ -256,8 +287,38 @@ pub(crate) fn default(sql: &str) -> Default {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use sqlparser::dialect::GenericDialect;
 
-    use super::{Check, Default, Rule, checks, default, words};
+    use super::{Check, Default, Rule, checks, default, is_shallow, words};
+
+    #[test]
+    fn the_depth_of_an_expression_is_limited() {
+        let numbers = format!("{}1", "1, ".repeat(2_000));
+        // These are visited in the small stack of a test.
+        for sql in [
+            ["a > 1"; 100].join(" AND "),
+            format!("a{}", " NOTNULL".repeat(399)),
+            format!("a IN ({numbers}) AND b IN ({numbers})"),
+            format!("a = ANY (ARRAY[{numbers}]) AND f(b, {numbers}) > 1"),
+        ] {
+            assert!(is_shallow(&GenericDialect {}, &sql), "{sql}");
+            let _ = (checks(&sql), default(&sql));
+        }
+        let half = ["a"; 120].join("+");
+        for sql in [
+            format!("a{}", "||a".repeat(100_000)),
+            ["a"; 900].join(" AND b || "),
+            format!("(({half})) + {half}"),
+            format!("f({half}, 1) + {half}"),
+            format!("{half} + f(1, {half})"),
+            ["[1, 2]"; 300].join(" || a || "),
+            format!("{half} + ({half}"),
+            "a)".repeat(300),
+        ] {
+            assert!(!is_shallow(&GenericDialect {}, &sql), "{sql}");
+            assert_eq!((checks(&sql), default(&sql)), (None, Default::Other));
+        }
+    }
 
     #[test]
     fn checks_of_single_columns_become_rules() {

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc;
 
+use mcp_aql_text::visible;
 use rusqlite::{Connection, OpenFlags, Row};
 use sqlparser::ast::{ColumnOption, CreateTable, Statement, TableConstraint};
 use sqlparser::dialect::SQLiteDialect;
 use sqlparser::parser::Parser;
 
 use crate::database::{Error, selected};
+use crate::expression::is_shallow;
 use crate::odd_values::{MAX_TIME, ValueCheck};
 use crate::table::{Column, ColumnKind, Table};
 
@@ -71,13 +73,20 @@ fn table(connection: &Connection, name: String) -> Result<Table, Error> {
     if primary_key.len() != 1 {
         columns.iter_mut().for_each(|column| column.is_numbered = false);
     }
-    let checks = checks(&sql);
-    let mut table = Table { name, columns, primary_key, foreign_keys, checks, ..Table::default() };
+    let mut table = Table { name, columns, primary_key, foreign_keys, ..Table::default() };
+    match checks(&sql) {
+        Some(checks) => table.checks = checks,
+        None if sql.to_lowercase().contains("check") => table.remarks.push(format!(
+            "The rules of the table '{}' are too long or have an unknown form: only the database checks them.",
+            visible(&table.name)
+        )),
+        None => {}
+    }
     if let Some(check) = ValueCheck::of_sqlite(&table) {
-        table.remarks = match counts(connection, &check.sql) {
-            Ok(counts) => check.remarks(&counts),
-            Err(_) => vec![check.failed()],
-        };
+        match counts(connection, &check.sql) {
+            Ok(counts) => table.remarks.extend(check.remarks(&counts)),
+            Err(_) => table.remarks.push(check.failed()),
+        }
     }
     Ok(table)
 }
@@ -99,13 +108,16 @@ fn counts(connection: &Connection, sql: &str) -> Result<Vec<i64>, rusqlite::Erro
     counts
 }
 
-/// The expressions of the CHECK constraints in a statement that creates a table.
-fn checks(sql: &str) -> Vec<String> {
-    let Ok(statements) = Parser::parse_sql(&SQLiteDialect {}, sql) else { return Vec::new() };
+/// The expressions of the CHECK constraints in a statement that creates a table, or `None` if it cannot be read.
+fn checks(sql: &str) -> Option<Vec<String>> {
+    if !is_shallow(&SQLiteDialect {}, sql) {
+        return None;
+    }
+    let statements = Parser::parse_sql(&SQLiteDialect {}, sql).ok()?;
     let Some(Statement::CreateTable(CreateTable { columns, constraints, .. })) =
         statements.into_iter().next()
     else {
-        return Vec::new();
+        return None;
     };
     let of_columns = columns.into_iter().flat_map(|column| column.options).filter_map(|option| {
         match option.option {
@@ -117,7 +129,7 @@ fn checks(sql: &str) -> Vec<String> {
         TableConstraint::Check(check) => Some(check.expr.to_string()),
         _ => None,
     });
-    of_columns.chain(of_table).collect()
+    Some(of_columns.chain(of_table).collect())
 }
 
 /// The kind of a declared type.
