@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mcp_aql_text::visible;
 use tokio_postgres::{Client, NoTls, Row};
 
 use crate::database::{Error, selected};
@@ -52,8 +53,9 @@ const VALUES: &str =
     "SELECT enumlabel::text FROM pg_enum WHERE enumtypid = $1 ORDER BY enumsortorder";
 
 /// The primary key, and foreign keys that refer to the primary key of another table by one column.
-const KEYS: &str = "SELECT k.contype = 'p', k.conkey, r.relname::text
+const KEYS: &str = "SELECT k.contype = 'p', k.conkey, r.relname::text, n.nspname::text
     FROM pg_constraint k LEFT JOIN pg_class r ON r.oid = k.confrelid
+        LEFT JOIN pg_namespace n ON n.oid = r.relnamespace
     WHERE k.conrelid = $1 AND (k.contype = 'p' OR k.contype = 'f' AND EXISTS (
         SELECT 1 FROM pg_index i WHERE i.indrelid = k.confrelid AND i.indisprimary
             AND i.indnatts = 1 AND i.indkey[0] = k.confkey[1] AND array_length(k.confkey, 1) = 1))
@@ -87,17 +89,27 @@ async fn table(client: &Client, schema: &str, name: String) -> Result<Table, Err
         if row.try_get(0)? {
             table.primary_key = names;
         } else if let ([column], Some(other)) = (names.as_slice(), row.try_get(2)?) {
-            table.foreign_keys.insert(column.clone(), other);
+            let other_schema: String = row.try_get(3)?;
+            if other_schema == schema {
+                table.foreign_keys.insert(column.clone(), other);
+            } else {
+                table.remarks.push(format!(
+                    "The column '{}' of '{}' is no reference, because it refers to the schema '{}'.",
+                    visible(column),
+                    visible(&table.name),
+                    visible(&other_schema)
+                ));
+            }
         }
     }
     for row in client.query(CHECKS, &[&oid]).await? {
         table.checks.extend(row.try_get::<_, Option<String>>(0)?);
     }
     if let Some(check) = ValueCheck::of_postgres(&table) {
-        table.remarks = match counts(client, &check.sql).await {
-            Ok(counts) => check.remarks(&counts),
-            Err(_) => vec![check.failed()],
-        };
+        match counts(client, &check.sql).await {
+            Ok(counts) => table.remarks.extend(check.remarks(&counts)),
+            Err(_) => table.remarks.push(check.failed()),
+        }
     }
     Ok(table)
 }

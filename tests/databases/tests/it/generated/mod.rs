@@ -150,6 +150,7 @@ async fn odd_names_types_and_defaults_become_an_adapter() {
     let Some(database) = postgres::new_database(tables).await else { return };
     let remarks = [
         "The primary key of the table 'amounts' is neither a whole number nor a text nor a UUID.",
+        "The column 'other_id' of 'main' is no reference, because it refers to the schema 'o'ther<U+000A>'.",
         "The default of the column 'wide' of 'order_items' does not apply: a new record without it is an error.",
         "The default of the column 'far' of 'order_items' does not apply: a new record without it is an error.",
         "The default of the column 'level' of 'order_items' does not apply: a new record without it is an error.",

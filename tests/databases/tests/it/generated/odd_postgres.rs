@@ -94,6 +94,8 @@ fn codes(database: &PostgresDatabase) -> SqlStore<Code, PostgresDatabase> {
     SqlStore::new(table, database.clone())
 }
 
+// The column 'other_id' of 'main' is no reference, because it refers to the schema 'o'ther<U+000A>'.
+
 /// A main.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
 #[resource(operations)]
@@ -104,6 +106,9 @@ struct Main {
     /// Main.
     #[resource(filter, sort, numeric)]
     main: Option<i32>,
+    /// Other id.
+    #[resource(filter, sort, numeric)]
+    other_id: Option<i32>,
 }
 
 /// Returns the store of the table `main`.

@@ -9,7 +9,12 @@ CREATE TABLE adapter (
     id serial PRIMARY KEY, "UPPER" int, upper int, "a-b" int, "a b" int, "ID" text, _ int, "日本" int,
     filter text, sort int, "größe" int
 );
-CREATE TABLE main (id serial PRIMARY KEY, main int);
+CREATE SCHEMA "o'ther
+";
+CREATE TABLE "o'ther
+".main (id serial PRIMARY KEY);
+CREATE TABLE main (id serial PRIMARY KEY, main int, other_id int REFERENCES "o'ther
+".main);
 CREATE TABLE orders (
     id serial PRIMARY KEY, filter text CHECK (filter IN ('a', 'b')), item_status text CHECK (item_status IN ('a', 'b'))
 );
