@@ -31,6 +31,11 @@ fn relationship(field: &str) -> &str {
     field.strip_suffix("_id").unwrap_or(field)
 }
 
+/// The option of a field with identifiers of another table.
+fn references(other: &str) -> String {
+    format!("references = \"{}\"", singular_of(&snake(other)))
+}
+
 /// The resource of a table.
 #[derive(Debug, Clone)]
 pub(crate) struct Resource {
@@ -103,10 +108,11 @@ impl Resource {
         for column in &table.columns {
             let rules: Vec<_> =
                 found.iter().filter(|check| check.column == column.name).cloned().collect();
+            let refers_to = table.foreign_keys.get(&column.name);
             if column.name == *key {
-                resource.add_identifier(column, &rules)?;
+                resource.add_identifier(column, &rules, refers_to)?;
             } else {
-                resource.add(column, &rules, table.foreign_keys.get(&column.name), names);
+                resource.add(column, &rules, refers_to, names);
             }
         }
         resource.describe_rules(table);
@@ -147,7 +153,14 @@ impl Resource {
         }
     }
 
-    fn add_identifier(&mut self, column: &Column, rules: &[Check]) -> Result<(), String> {
+    fn add_identifier(
+        &mut self,
+        column: &Column,
+        rules: &[Check],
+        refers_to: Option<&String>,
+    ) -> Result<(), String> {
+        // A new record may have the identifier of its own row only.
+        let refers_to = refers_to.filter(|other| **other != self.table);
         let (type_name, is_made) = match &column.kind {
             ColumnKind::Integer(8) => ("i64", column.is_numbered),
             ColumnKind::Integer(_) => ("i32", column.is_numbered),
@@ -160,7 +173,7 @@ impl Resource {
                 ));
             }
         };
-        if !is_made {
+        if !is_made && refers_to.is_none() {
             self.has_create = false;
             self.remarks.push(format!(
                 "The table '{}' gives new records no identifier, so they cannot be created.",
@@ -172,7 +185,9 @@ impl Resource {
         if column.comment.is_none() {
             field.doc = format!("Identifier of the {}.", self.singular.replace('_', " "));
         }
-        field.is_chosen = matches!(column.kind, ColumnKind::Text { .. });
+        // The identifier of another record is chosen among those.
+        field.is_chosen = refers_to.is_some() || matches!(column.kind, ColumnKind::Text { .. });
+        field.marks.extend(refers_to.map(|other| references(other)));
         if field.is_chosen {
             field.params =
                 constraints::params(&column.kind, &[], &constraints::of_column(column, rules));
@@ -270,7 +285,7 @@ impl Resource {
                 && relationship(&known.name) == relationship(&field.name)
         });
         if !is_known {
-            field.marks.push(format!("references = \"{}\"", singular_of(&snake(other))));
+            field.marks.push(references(other));
         }
     }
 

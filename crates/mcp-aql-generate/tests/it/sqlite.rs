@@ -14,6 +14,21 @@ fn generated(tables: &str) -> Generated {
 }
 
 #[test]
+fn a_key_that_is_a_foreign_key_is_chosen_and_refers() {
+    let Generated { source, remarks } = generated(
+        "CREATE TABLE parents (id INTEGER PRIMARY KEY REFERENCES parents, name TEXT);
+         CREATE TABLE profiles (parent_id INTEGER PRIMARY KEY REFERENCES parents, bio TEXT);
+         CREATE TABLE counts (parent_id INT PRIMARY KEY CHECK (parent_id > 0) REFERENCES parents, n INTEGER)",
+    );
+    assert!(remarks.is_empty(), "{remarks:?}");
+    let chosen =
+        "#[resource(id, filter, sort, references = \"parent\")]\n    #[create_input(chosen)]\n    ";
+    assert!(source.contains(&format!("{chosen}parent_id: i64,")), "{source}");
+    assert!(source.contains(&format!("{chosen}#[param(minimum = 1)]\n    parent_id: i64,")));
+    assert!(source.contains("#[resource(id, filter, sort)]\n    id: i64,"), "{source}");
+}
+
+#[test]
 fn the_rules_of_a_table_may_be_too_long() {
     for operator in ["AND", "+", "||"] {
         // SQLite itself accepts a depth of 1000.

@@ -177,6 +177,7 @@ async fn odd_names_types_and_defaults_become_an_adapter() {
         ("value", json!({ "operation_value": "a", "not_value": true })),
         ("adapter", json!({ "upper": 1, "upper_value": 2, "filter": "x" })),
         ("main", json!({ "main": 1 })),
+        ("detail", json!({ "main_id": 1, "note": "a" })),
         ("order", json!({ "filter": "a", "item_status": "b" })),
         ("code", json!({ "code": "de" })),
         (

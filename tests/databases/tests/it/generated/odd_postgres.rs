@@ -94,6 +94,25 @@ fn codes(database: &PostgresDatabase) -> SqlStore<Code, PostgresDatabase> {
     SqlStore::new(table, database.clone())
 }
 
+/// A detail.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations, plural = "details")]
+struct Detail {
+    /// Identifier of the detail.
+    #[resource(id, filter, sort, references = "main")]
+    #[create_input(chosen)]
+    main_id: i32,
+    /// Note.
+    #[resource(filter, sort)]
+    note: Option<String>,
+}
+
+/// Returns the store of the table `details`.
+fn details(database: &PostgresDatabase) -> SqlStore<Detail, PostgresDatabase> {
+    let table = SqlTable::new(Dialect::Postgres, "details");
+    SqlStore::new(table, database.clone())
+}
+
 // The column 'other_id' of 'main' is no reference, because it refers to the schema 'o'ther<U+000A>'.
 
 /// A main.
@@ -474,6 +493,7 @@ pub(crate) fn adapter(database: &PostgresDatabase) -> mcp_aql::Result<Adapter> {
         .resources((
             adapter_rows(database),
             codes(database),
+            details(database),
             main_rows(database),
             options(database),
             order_filter(database),

@@ -15,6 +15,7 @@ CREATE TABLE "o'ther
 ".main (id serial PRIMARY KEY);
 CREATE TABLE main (id serial PRIMARY KEY, main int, other_id int REFERENCES "o'ther
 ".main);
+CREATE TABLE details (main_id int PRIMARY KEY REFERENCES main, note text);
 CREATE TABLE orders (
     id serial PRIMARY KEY, filter text CHECK (filter IN ('a', 'b')), item_status text CHECK (item_status IN ('a', 'b'))
 );
