@@ -271,7 +271,14 @@ fn store(target: &Target, resource: &Resource) -> String {
     if let Some(schema) = &resource.schema {
         calls.push(format!(".schema({schema:?})"));
     }
-    for Field { name, column, column_type, .. } in &resource.fields {
+    for Field { name, column, column_type, is_computed, .. } in &resource.fields {
+        if *is_computed {
+            let column = column.as_deref().unwrap_or(name);
+            calls.push(format!(
+                ".expression({name:?}, |_| mcp_aql::query::sql::sea_query::Expr::col({column:?}))"
+            ));
+            continue;
+        }
         calls.extend(column.as_ref().map(|column| format!(".column({name:?}, {column:?})")));
         calls.extend(column_type.as_ref().map(|kind| format!(".column_type({name:?}, {kind:?})")));
     }

@@ -67,6 +67,8 @@ pub(crate) struct Field {
     pub(crate) marks: Vec<String>,
     /// The value of a new record, if callers do not set it.
     pub(crate) new_value: Option<String>,
+    /// If `true`, the store does not write the column, because the database does.
+    pub(crate) is_computed: bool,
     /// Whether callers choose the identifier of a new record.
     pub(crate) is_chosen: bool,
     /// The options of `#[param(…)]`.
@@ -223,6 +225,7 @@ impl Resource {
             name,
             marks: Vec::new(),
             new_value: None,
+            is_computed: false,
             is_chosen: false,
             params: Vec::new(),
             column_type: None,
@@ -249,8 +252,16 @@ impl Resource {
             self.refer(&mut field, column, other);
         }
         let rules = constraints::of_column(column, rules);
-        field.params = constraints::params(&column.kind, &value.variants, &rules);
-        self.add_default(&mut field, column, &value, &rules);
+        // A `serial` has a default, so that callers may set it.
+        let is_identity = column.is_numbered && column.default.is_none();
+        if is_identity && matches!(column.kind, ColumnKind::Integer(_)) {
+            field.marks.insert(0, "read_only".to_owned());
+            field.new_value = Some(if column.is_nullable { "None" } else { "0" }.to_owned());
+            field.is_computed = true;
+        } else {
+            field.params = constraints::params(&column.kind, &value.variants, &rules);
+            self.add_default(&mut field, column, &value, &rules);
+        }
         field.type_name = if column.is_nullable {
             format!("Option<{}>", value.type_name)
         } else {

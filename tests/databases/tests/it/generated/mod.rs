@@ -195,6 +195,16 @@ async fn odd_names_types_and_defaults_become_an_adapter() {
             assert_eq!(&created[table][name], value, "{table}: {created}");
         }
     }
+    // Columns that the database numbers, beside the key.
+    let input = json!({ "main_id": 1, "input": { "note": "b" } });
+    let changed = call(&adapter, "update_detail", input).await;
+    assert_eq!(changed["detail"], json!({ "main_id": 1, "note": "b", "place": 7, "turn": 9 }));
+    let sorted = json!({ "filter": { "place": { "gte": 7 } }, "sort": { "field": "turn" } });
+    let listed = call(&adapter, "list_details", sorted).await;
+    assert_eq!(listed["items"][0]["turn"], 9, "{listed}");
+    let params = json!({ "main_id": 2, "place": 1 });
+    let refused = adapter.call("create_detail", params).await;
+    assert_eq!(refused.error().unwrap().code, "VALIDATION_UNKNOWN_PARAM");
 }
 
 #[tokio::test]

@@ -105,11 +105,21 @@ struct Detail {
     /// Note.
     #[resource(filter, sort)]
     note: Option<String>,
+    /// Place.
+    #[resource(read_only, filter, sort, numeric)]
+    #[create_input(value = 0)]
+    place: i64,
+    /// Turn.
+    #[resource(read_only, filter, sort, numeric)]
+    #[create_input(value = 0)]
+    turn: i16,
 }
 
 /// Returns the store of the table `details`.
 fn details(database: &PostgresDatabase) -> SqlStore<Detail, PostgresDatabase> {
-    let table = SqlTable::new(Dialect::Postgres, "details");
+    let table = SqlTable::new(Dialect::Postgres, "details")
+        .expression("place", |_| mcp_aql::query::sql::sea_query::Expr::col("Place"))
+        .expression("turn", |_| mcp_aql::query::sql::sea_query::Expr::col("turn"));
     SqlStore::new(table, database.clone())
 }
 
