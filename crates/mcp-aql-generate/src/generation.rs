@@ -183,8 +183,14 @@ mod tests {
             Just("[".repeat(100)),
         ];
         let texts = (prop::option::of(default), prop::option::of(foreign_text()));
-        (foreign_text(), kind(), any::<[bool; 3]>(), texts).prop_map(
-            |(name, kind, [is_nullable, is_numbered, is_generated], (default, comment))| Column {
+        (foreign_text(), kind(), any::<[bool; 4]>(), texts).prop_map(
+            |(
+                name,
+                kind,
+                [is_nullable, is_numbered, is_generated, is_numeric],
+                (default, comment),
+            )| Column {
+                numeric_type: is_numeric.then(|| name.clone()),
                 name,
                 kind,
                 is_nullable,

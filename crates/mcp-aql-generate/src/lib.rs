@@ -9,6 +9,7 @@
 //! | `odd_values` | counts stored values that the types of their columns do not allow |
 //! | `expression` | reads CHECK constraints and defaults |
 //! | `resource` | decides about the resource of a table: names, options, defaults |
+//! | `remarks` | says what a resource leaves out |
 //! | `value_type`, `constraints` | the types of fields, and the constraints of parameters |
 //! | `render` | writes the source |
 //!
@@ -22,6 +23,7 @@ mod generation;
 mod names;
 mod odd_values;
 mod postgres;
+mod remarks;
 mod render;
 mod resource;
 mod sqlite;

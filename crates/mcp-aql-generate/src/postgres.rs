@@ -154,6 +154,7 @@ async fn column(client: &Client, row: &Row) -> Result<Column, Error> {
         is_numbered: row.try_get(6)?,
         is_generated: row.try_get(7)?,
         comment: row.try_get(8)?,
+        numeric_type: None,
     })
 }
 

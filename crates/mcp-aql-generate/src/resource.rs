@@ -175,7 +175,10 @@ impl Resource {
                 ));
             }
         };
-        if !is_made && refers_to.is_none() {
+        // SQLite would change some of the identifiers that callers choose.
+        let is_changed = type_name == "String" && column.numeric_type.is_some();
+        self.warn_of_numbers(column, type_name);
+        if is_changed || !is_made && refers_to.is_none() {
             self.has_create = false;
             self.remarks.push(format!(
                 "The table '{}' gives new records no identifier, so they cannot be created.",
@@ -188,7 +191,8 @@ impl Resource {
             field.doc = format!("Identifier of the {}.", self.singular.replace('_', " "));
         }
         // The identifier of another record is chosen among those.
-        field.is_chosen = refers_to.is_some() || matches!(column.kind, ColumnKind::Text { .. });
+        let is_text = matches!(column.kind, ColumnKind::Text { .. });
+        field.is_chosen = !is_changed && (is_text || refers_to.is_some());
         field.marks.extend(refers_to.map(|other| references(other)));
         if field.is_chosen {
             field.params =
@@ -251,6 +255,7 @@ impl Resource {
         if let Some(other) = refers_to.filter(|_| value.is_identifier()) {
             self.refer(&mut field, column, other);
         }
+        self.warn_of_numbers(column, &value.type_name);
         let rules = constraints::of_column(column, rules);
         // A `serial` has a default, so that callers may set it.
         let is_identity = column.is_numbered && column.default.is_none();
@@ -258,6 +263,8 @@ impl Resource {
             field.marks.insert(0, "read_only".to_owned());
             field.new_value = Some(if column.is_nullable { "None" } else { "0" }.to_owned());
             field.is_computed = true;
+        } else if column.kind == ColumnKind::Json && column.numeric_type.is_some() {
+            self.add_fixed(&mut field, column, &value);
         } else {
             field.params = constraints::params(&column.kind, &value.variants, &rules);
             self.add_default(&mut field, column, &value, &rules);
@@ -300,6 +307,26 @@ impl Resource {
         }
     }
 
+    /// Gives a field that callers do not set the value of a new record.
+    fn add_fixed(&mut self, field: &mut Field, column: &Column, value: &ValueType) {
+        field.marks.insert(0, "read_only".to_owned());
+        let default = match column.default.as_deref().map(default) {
+            Some(Default::Value(json)) => value.default(&column.kind, &json),
+            _ => None,
+        };
+        let default =
+            default.and_then(|option| Some(option.strip_prefix("default = ")?.to_owned()));
+        field.new_value = match default {
+            Some(default) if column.is_nullable => Some(format!("Some({default})")),
+            Some(default) => Some(default),
+            None if column.is_nullable => Some("None".to_owned()),
+            None => {
+                self.lose_create(column);
+                None
+            }
+        };
+    }
+
     /// Sets the value of a field that a new record does not have.
     fn add_default(
         &mut self,
@@ -331,36 +358,5 @@ impl Resource {
         if !applies {
             self.lose_default(column);
         }
-    }
-
-    fn lose_default(&mut self, column: &Column) {
-        let (table, name) = (visible(&self.table), visible(&column.name));
-        let instead = if column.is_nullable { "has no value" } else { "is an error" };
-        self.remarks.push(format!(
-            "The default of the column '{name}' of '{table}' does not apply: a new record without it {instead}."
-        ));
-    }
-
-    fn leave_out(&mut self, column: &Column) {
-        let (table, name) = (visible(&self.table), visible(&column.name));
-        let mut remark = if column.is_generated {
-            format!(
-                "The column '{name}' of '{table}' is left out, because the database computes it."
-            )
-        } else {
-            let kind = match &column.kind {
-                ColumnKind::Unsupported(kind)
-                | ColumnKind::Array { name: kind, .. }
-                | ColumnKind::Enum { name: kind, .. } => kind,
-                _ => "unknown",
-            };
-            let kind = visible(kind);
-            format!("The column '{name}' of '{table}' is left out, because of its type '{kind}'.")
-        };
-        if !column.is_generated && !column.is_nullable && column.default.is_none() {
-            self.has_create = false;
-            remark.push_str(" New records need it, so they cannot be created.");
-        }
-        self.remarks.push(remark);
     }
 }

@@ -29,50 +29,14 @@ pub(crate) fn tables(path: &str, wanted: &[String]) -> Result<Vec<Table>, Error>
 }
 
 fn table(connection: &Connection, name: String) -> Result<Table, Error> {
-    let sql: String = connection.query_row(
-        "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?",
+    let (sql, is_strict): (String, bool) = connection.query_row(
+        "SELECT sql, (SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ?1)
+         FROM sqlite_master WHERE type = 'table' AND name = ?1",
         [&name],
-        |row| row.get(0),
+        |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
-    let mut keys = BTreeMap::new();
-    let mut columns = Vec::new();
-    let mut statement = connection.prepare(
-        "SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?)",
-    )?;
-    let mut rows = statement.query([&name])?;
-    while let Some(row) = rows.next()? {
-        let (column, declared): (String, String) = (row.get(0)?, row.get(1)?);
-        let (place, hidden): (i64, i64) = (row.get(4)?, row.get(5)?);
-        if place > 0 {
-            keys.insert(place, column.clone());
-        }
-        let is_required: bool = row.get(2)?;
-        columns.push(Column {
-            name: column,
-            kind: kind(&declared),
-            is_nullable: !is_required && place == 0,
-            default: row.get(3)?,
-            // A column declared like this is the number of the row.
-            is_numbered: place > 0 && declared.eq_ignore_ascii_case("integer"),
-            is_generated: hidden >= 2,
-            comment: None,
-        });
-    }
-    let mut foreign_keys = BTreeMap::new();
-    let mut statement = connection.prepare(
-        "SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?1) AS key
-         WHERE (SELECT count(*) FROM pragma_foreign_key_list(?1) AS other WHERE other.id = key.id) = 1
-             AND (SELECT count(*) FROM pragma_table_info(key.\"table\") WHERE pk > 0) = 1
-             AND coalesce((SELECT name FROM pragma_table_info(key.\"table\") WHERE pk > 0) = key.\"to\", true)",
-    )?;
-    let mut rows = statement.query([&name])?;
-    while let Some(row) = rows.next()? {
-        foreign_keys.insert(row.get(0)?, row.get(1)?);
-    }
-    let primary_key: Vec<_> = keys.into_values().collect();
-    if primary_key.len() != 1 {
-        columns.iter_mut().for_each(|column| column.is_numbered = false);
-    }
+    let (columns, primary_key) = columns(connection, &name, is_strict)?;
+    let foreign_keys = foreign_keys(connection, &name)?;
     let mut table = Table { name, columns, primary_key, foreign_keys, ..Table::default() };
     match checks(&sql) {
         Some(checks) => table.checks = checks,
@@ -89,6 +53,57 @@ fn table(connection: &Connection, name: String) -> Result<Table, Error> {
         }
     }
     Ok(table)
+}
+
+/// The columns of a table, and the names of those in its primary key.
+fn columns(
+    connection: &Connection,
+    table: &str,
+    is_strict: bool,
+) -> Result<(Vec<Column>, Vec<String>), Error> {
+    let mut keys = BTreeMap::new();
+    let mut columns = Vec::new();
+    let mut statement = connection.prepare(
+        "SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?)",
+    )?;
+    let mut rows = statement.query([table])?;
+    while let Some(row) = rows.next()? {
+        let (column, declared): (String, String) = (row.get(0)?, row.get(1)?);
+        let (place, hidden): (i64, i64) = (row.get(4)?, row.get(5)?);
+        if place > 0 {
+            keys.insert(place, column.clone());
+        }
+        let is_required: bool = row.get(2)?;
+        columns.push(Column {
+            name: column,
+            kind: kind(&declared),
+            is_nullable: !is_required && place == 0,
+            default: row.get(3)?,
+            // A column declared like this is the number of the row.
+            is_numbered: place > 0 && declared.eq_ignore_ascii_case("integer"),
+            is_generated: hidden >= 2,
+            comment: None,
+            // The type `ANY` of a strict table changes no value.
+            numeric_type: (!is_strict && is_numeric(&declared)).then_some(declared),
+        });
+    }
+    let primary_key: Vec<_> = keys.into_values().collect();
+    if primary_key.len() != 1 {
+        columns.iter_mut().for_each(|column| column.is_numbered = false);
+    }
+    Ok((columns, primary_key))
+}
+
+/// The tables to whose primary keys single columns refer.
+fn foreign_keys(connection: &Connection, table: &str) -> Result<BTreeMap<String, String>, Error> {
+    let mut statement = connection.prepare(
+        "SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?1) AS key
+         WHERE (SELECT count(*) FROM pragma_foreign_key_list(?1) AS other WHERE other.id = key.id) = 1
+             AND (SELECT count(*) FROM pragma_table_info(key.\"table\") WHERE pk > 0) = 1
+             AND coalesce((SELECT name FROM pragma_table_info(key.\"table\") WHERE pk > 0) = key.\"to\", true)",
+    )?;
+    let keys = statement.query_map([table], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(keys.collect::<Result<_, _>>()?)
 }
 
 /// The numbers in the only row of a statement, unless it takes too long.
@@ -132,6 +147,22 @@ fn checks(sql: &str) -> Option<Vec<String>> {
     Some(of_columns.chain(of_table).collect())
 }
 
+/// Parts of declared types that decide the affinity of a column, in SQLite's order.
+const WHOLE: &[&str] = &["int"];
+const TEXT: &[&str] = &["char", "clob", "text"];
+const BYTES: &[&str] = &["blob"];
+const FRACTION: &[&str] = &["real", "floa", "doub"];
+
+fn has_part(declared: &str, parts: &[&str]) -> bool {
+    parts.iter().any(|part| declared.contains(part))
+}
+
+/// Returns `true` if SQLite makes a number of each text in the column that looks like one: the affinity is NUMERIC.
+fn is_numeric(declared: &str) -> bool {
+    let lower = declared.trim().to_lowercase();
+    !lower.is_empty() && ![WHOLE, TEXT, BYTES, FRACTION].iter().any(|parts| has_part(&lower, parts))
+}
+
 /// The kind of a declared type.
 fn kind(declared: &str) -> ColumnKind {
     let lower = declared.trim().to_lowercase();
@@ -144,17 +175,12 @@ fn kind(declared: &str) -> ColumnKind {
         "date" => ColumnKind::Date,
         "datetime" | "timestamp" => ColumnKind::LocalInstant("datetime"),
         "json" | "jsonb" => ColumnKind::Json,
-        "" | "blob" => ColumnKind::Unsupported(declared.to_owned()),
-        name if name.contains("int") => ColumnKind::Integer(8),
-        name if ["char", "clob", "text"].iter().any(|part| name.contains(part)) => {
-            ColumnKind::Text { max_length: length }
-        }
-        name if ["real", "float", "double", "dec", "num"]
-            .iter()
-            .any(|part| name.contains(part)) =>
-        {
-            ColumnKind::Number(8)
-        }
+        "" => ColumnKind::Unsupported(declared.to_owned()),
+        name if has_part(name, WHOLE) => ColumnKind::Integer(8),
+        name if has_part(name, TEXT) => ColumnKind::Text { max_length: length },
+        name if has_part(name, BYTES) => ColumnKind::Unsupported(declared.to_owned()),
+        name if has_part(name, FRACTION) => ColumnKind::Number(8),
+        name if name.starts_with("dec") || name.starts_with("num") => ColumnKind::Number(8),
         // SQLite stores any value in a column of any other type.
         _ => ColumnKind::Text { max_length: None },
     }

@@ -32,6 +32,8 @@ pub(crate) struct Column {
     /// Whether the database computes the value.
     pub(crate) is_generated: bool,
     pub(crate) comment: Option<String>,
+    /// The declared type, if SQLite makes numbers of texts with it.
+    pub(crate) numeric_type: Option<String>,
 }
 
 /// The type of a column.

@@ -29,6 +29,51 @@ fn a_key_that_is_a_foreign_key_is_chosen_and_refers() {
 }
 
 #[test]
+fn a_type_that_makes_numbers_of_texts_is_named() {
+    let types = "a STRING, b MONEY, c UUID, d TIME, e YEAR, f BIT, g CURRENCY, h INET, i WHATEVER, j ENUM, k JSON";
+    let Generated { source, remarks } = generated(&format!(
+        "CREATE TABLE changed (id INTEGER PRIMARY KEY, {types}, l JSON NOT NULL DEFAULT '[]', m JSON DEFAULT '{{}}');
+         CREATE TABLE kept (id INTEGER PRIMARY KEY, a TEXT, b VARCHAR(3), c NATIVE_CHARACTER, d CLOB, e TINYTEXT,
+             f DECIMAL(10, 2), g FLOAT, h \"FLOATING POINT\", i NUMERIC, j BOOLEAN, k DATE, l DATETIME,
+             m STRING CHECK (m IN ('a', 'b')), n LONGBLOB);
+         CREATE TABLE strict (id INTEGER PRIMARY KEY, a ANY) STRICT;
+         CREATE TABLE docs (id INTEGER PRIMARY KEY, title TEXT, doc JSON NOT NULL);
+         CREATE TABLE tags (code STRING PRIMARY KEY, label TEXT)"
+    ));
+    let start = |remark: &String| remark.split(" which SQLite changes").next().unwrap().to_owned();
+    let mut expected: Vec<_> = types
+        .split(", ")
+        .chain(["l JSON", "m JSON"])
+        .map(|column| {
+            let (name, kind) = column.split_once(' ').unwrap();
+            format!("The column '{name}' of 'changed' has the type '{kind}', with")
+        })
+        .collect();
+    expected.extend([
+        "The column 'doc' of 'docs' has the type 'JSON', with".to_owned(),
+        "New records of 'docs' need the column 'doc', so they cannot be created.".to_owned(),
+        "The column 'n' of 'kept' is left out, because of its type 'LONGBLOB'.".to_owned(),
+        "The column 'code' of 'tags' has the type 'STRING', with".to_owned(),
+        "The table 'tags' gives new records no identifier, so they cannot be created.".to_owned(),
+    ]);
+    assert_eq!(remarks.iter().map(start).collect::<Vec<_>>(), expected);
+    for (field, value) in [
+        ("k: Option<Value>", "None"),
+        ("l: Value", "serde_json::json!([])"),
+        ("m: Option<Value>", "Some(serde_json::json!({}))"),
+    ] {
+        let lines =
+            format!("#[resource(read_only)]\n    #[create_input(value = {value})]\n    {field}");
+        assert!(source.contains(&lines), "{source}");
+    }
+    assert_eq!(
+        source.matches("#[resource(operations(get, list, update, delete)").count(),
+        2,
+        "{source}"
+    );
+}
+
+#[test]
 fn the_rules_of_a_table_may_be_too_long() {
     for operator in ["AND", "+", "||"] {
         // SQLite itself accepts a depth of 1000.

@@ -93,12 +93,13 @@ async fn tables_of_sqlite_become_an_adapter() {
     connection.execute_batch(include_str!("shop_sqlite.sql")).unwrap();
     let remarks = [
         "The table 'order_items' has a primary key of 2 columns. A resource has one identifier.",
+        "The column 'extra' of 'orders' has the type 'JSON', with which SQLite changes a document such as 1.0, so callers do not set it. If it has only objects and lists, remove `read_only` and `create_input`.",
         "The column 'picture' of 'photos' is left out, because of its type 'BLOB'. New records need it, so they cannot be created.",
     ];
     let database = Database::Sqlite(path.to_str().unwrap().to_owned());
     assert_eq!(is_as_committed(database, "shop_sqlite.rs").await, remarks);
     let adapter = shop_sqlite::adapter(&in_memory(include_str!("shop_sqlite.sql"))).unwrap();
-    serves(&adapter, json!({ "quantity": 3, "extra": { "a": [1] }, "type": "gift" })).await;
+    serves(&adapter, json!({ "quantity": 3, "type": "gift" })).await;
     let outdated = json!({ "id": 1, "if_match": 1, "input": { "paid": true } });
     let refused = adapter.call("update_order", outdated).await;
     assert_eq!(refused.error().unwrap().code, "CONFLICT_VERSION_MISMATCH");
@@ -114,6 +115,7 @@ async fn a_foreign_database_becomes_an_adapter_and_no_other_code() {
     connection.execute_batch(include_str!("foreign_sqlite.sql")).unwrap();
     let remarks = [
         "The column 'left <U+202E>out */ ```' of 'a'<U+000A>macro_rules! x {}<U+000A>//' is left out, because of its type 'BLOB'.",
+        "The column 'extra' of 'a'<U+000A>macro_rules! x {}<U+000A>//' has the type 'JSON', with which SQLite changes a document such as 1.0, so callers do not set it. If it has only objects and lists, remove `read_only` and `create_input`.",
     ];
     let database = Database::Sqlite(path.to_str().unwrap().to_owned());
     assert_eq!(is_as_committed(database, "foreign_sqlite.rs").await, remarks);

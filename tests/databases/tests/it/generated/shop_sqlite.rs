@@ -52,6 +52,8 @@ fn customers(database: &RusqliteDatabase) -> SqlStore<Customer, RusqliteDatabase
     SqlStore::new(table, database.clone())
 }
 
+// The column 'extra' of 'orders' has the type 'JSON', with which SQLite changes a document such as 1.0, so callers do not set it. If it has only objects and lists, remove `read_only` and `create_input`.
+
 /// An order.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
 #[resource(operations, plural = "orders")]
@@ -79,7 +81,8 @@ struct Order {
     #[param(default = false)]
     paid: bool,
     /// Extra.
-    #[param(default = serde_json::json!({}))]
+    #[resource(read_only)]
+    #[create_input(value = serde_json::json!({}))]
     extra: Value,
     /// Wanted.
     #[resource(filter, sort)]
