@@ -20,14 +20,18 @@ pub struct Generated {
 /// # Errors
 /// If the database cannot be read, a requested table does not exist, or no table can be a resource.
 pub async fn generate(request: &Request) -> Result<Generated, Error> {
-    let tables = match &request.database {
+    let (tables, views) = match &request.database {
         Database::Postgres(url) => {
             let schema = request.schema.as_deref().unwrap_or("public");
             postgres::tables(url, schema, &request.tables).await?
         }
         Database::Sqlite(path) => sqlite::tables(path, &request.tables)?,
     };
-    write(request, &tables)
+    let mut generated = write(request, &tables)?;
+    if request.tables.is_empty() && views > 0 {
+        generated.remarks.push(format!("Views are left out. Their number: {views}."));
+    }
+    Ok(generated)
 }
 
 fn write(request: &Request, tables: &[Table]) -> Result<Generated, Error> {
@@ -216,13 +220,12 @@ mod tests {
                 );
                 Table {
                     name,
-                    schema: None,
                     comment,
                     primary_key: column(0).into_iter().collect(),
                     foreign_keys: BTreeMap::from_iter(column(2).map(|name| (name, other))),
                     checks: vec![check],
                     columns,
-                    remarks: Vec::new(),
+                    ..Table::default()
                 }
             },
         )

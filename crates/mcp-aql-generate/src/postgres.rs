@@ -9,12 +9,12 @@ use crate::database::{Error, selected};
 use crate::odd_values::{MAX_TIME, ValueCheck};
 use crate::table::{Column, ColumnKind, Table};
 
-/// Reads the requested tables of a schema, or all.
+/// Reads the requested tables of a schema, or all, and the number of its views.
 pub(crate) async fn tables(
     url: &str,
     schema: &str,
     wanted: &[String],
-) -> Result<Vec<Table>, Error> {
+) -> Result<(Vec<Table>, i64), Error> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
     // The task ends with the client.
     tokio::spawn(connection);
@@ -24,15 +24,19 @@ pub(crate) async fn tables(
     for name in selected(known, wanted)? {
         tables.push(table(&client, schema, name).await?);
     }
-    Ok(tables)
+    Ok((tables, client.query_one(VIEWS, &[&schema]).await?.try_get(0)?))
 }
 
 const TABLES: &str =
     "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1";
 
-/// The table with a name and its comment.
-const TABLE: &str = "SELECT c.oid, obj_description(c.oid, 'pg_class')
+const VIEWS: &str = "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = $1 AND c.relkind IN ('v', 'm')";
+
+/// The table with a name, its comment, and whether it has the rows of other tables, which are no partitions.
+const TABLE: &str = "SELECT c.oid, obj_description(c.oid, 'pg_class'),
+        c.relkind = 'r' AND EXISTS (SELECT 1 FROM pg_inherits i WHERE i.inhparent = c.oid)
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = $1 AND c.relname = $2";
 
@@ -67,6 +71,7 @@ const CHECKS: &str = "SELECT pg_get_expr(conbin, conrelid) FROM pg_constraint
 async fn table(client: &Client, schema: &str, name: String) -> Result<Table, Error> {
     let row = client.query_one(TABLE, &[&schema, &name]).await?;
     let (oid, comment): (u32, Option<String>) = (row.try_get(0)?, row.try_get(1)?);
+    let has_heirs: bool = row.try_get(2)?;
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let path = format!("{}.{}", quoted(schema), quoted(&name));
     let mut columns = Vec::new();
@@ -101,6 +106,12 @@ async fn table(client: &Client, schema: &str, name: String) -> Result<Table, Err
                 ));
             }
         }
+    }
+    if has_heirs {
+        table.obstacle = Some(format!(
+            "The table '{}' is left out, because other tables inherit from it: two rows may have one identifier.",
+            visible(&table.name)
+        ));
     }
     for row in client.query(CHECKS, &[&oid]).await? {
         table.checks.extend(row.try_get::<_, Option<String>>(0)?);

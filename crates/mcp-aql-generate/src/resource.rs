@@ -82,6 +82,9 @@ pub(crate) struct Field {
 impl Resource {
     /// Describes the resource of a table, or says why there can be none.
     pub(crate) fn of(table: &Table, names: &mut TypeNames) -> Result<Self, String> {
+        if let Some(obstacle) = &table.obstacle {
+            return Err(obstacle.clone());
+        }
         let name = visible(&table.name);
         let [key] = table.primary_key.as_slice() else {
             return Err(format!(

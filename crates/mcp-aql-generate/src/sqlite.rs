@@ -14,8 +14,8 @@ use crate::expression::is_shallow;
 use crate::odd_values::{MAX_TIME, ValueCheck};
 use crate::table::{Column, ColumnKind, Table};
 
-/// Reads the requested tables of a file, or all.
-pub(crate) fn tables(path: &str, wanted: &[String]) -> Result<Vec<Table>, Error> {
+/// Reads the requested tables of a file, or all, and the number of its views.
+pub(crate) fn tables(path: &str, wanted: &[String]) -> Result<(Vec<Table>, i64), Error> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let known = {
         let mut statement = connection.prepare(
@@ -25,7 +25,13 @@ pub(crate) fn tables(path: &str, wanted: &[String]) -> Result<Vec<Table>, Error>
         let names = statement.query_map([], |row| row.get(0))?;
         names.collect::<Result<Vec<String>, _>>()?
     };
-    selected(known, wanted)?.into_iter().map(|name| table(&connection, name)).collect()
+    let tables = selected(known, wanted)?.into_iter().map(|name| table(&connection, name));
+    let views = connection.query_row(
+        "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND type = 'view'",
+        [],
+        |row| row.get(0),
+    )?;
+    Ok((tables.collect::<Result<_, _>>()?, views))
 }
 
 fn table(connection: &Connection, name: String) -> Result<Table, Error> {

@@ -15,6 +15,8 @@ pub(crate) struct Table {
     pub(crate) foreign_keys: BTreeMap<String, String>,
     /// The expressions of the CHECK constraints.
     pub(crate) checks: Vec<String>,
+    /// The sentence that says why it cannot be a resource.
+    pub(crate) obstacle: Option<String>,
     /// Sentences about the values of its rows.
     pub(crate) remarks: Vec<String>,
 }

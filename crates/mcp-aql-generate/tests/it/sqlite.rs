@@ -74,6 +74,12 @@ fn a_type_that_makes_numbers_of_texts_is_named() {
 }
 
 #[test]
+fn views_are_counted() {
+    let tables = "CREATE TABLE notes (id INTEGER PRIMARY KEY, name TEXT); CREATE VIEW names AS SELECT name FROM notes";
+    assert_eq!(generated(tables).remarks, ["Views are left out. Their number: 1."]);
+}
+
+#[test]
 fn the_rules_of_a_table_may_be_too_long() {
     for operator in ["AND", "+", "||"] {
         // SQLite itself accepts a depth of 1000.

@@ -57,4 +57,7 @@ COMMENT ON TABLE order_update IS E' \u202E*/ "\\" \r\nsecond line ';
 COMMENT ON COLUMN order_update.low IS E'\r ';
 CREATE TABLE parted (id bigint, day date, PRIMARY KEY (id)) PARTITION BY RANGE (id);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (100);
+CREATE TABLE "heir""s" (id bigserial PRIMARY KEY);
+CREATE TABLE heirs (CHECK (id > 0)) INHERITS ("heir""s");
 CREATE VIEW seen AS SELECT * FROM t1;
+CREATE MATERIALIZED VIEW kept AS SELECT * FROM t1;
