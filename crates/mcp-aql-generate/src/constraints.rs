@@ -166,6 +166,7 @@ mod tests {
             is_numbered: false,
             is_generated: false,
             comment: None,
+            note: None,
             numeric_type: None,
         }
     }

@@ -194,6 +194,7 @@ mod tests {
                 [is_nullable, is_numbered, is_generated, is_numeric],
                 (default, comment),
             )| Column {
+                note: None,
                 numeric_type: is_numeric.then(|| name.clone()),
                 name,
                 kind,

@@ -40,14 +40,17 @@ const TABLE: &str = "SELECT c.oid, obj_description(c.oid, 'pg_class'),
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = $1 AND c.relname = $2";
 
-/// The columns. A domain is described by the type below it.
-const COLUMNS: &str = "SELECT a.attname::text, format_type(t.oid, CASE WHEN t.oid = a.atttypid THEN a.atttypmod ELSE u.typtypmod END),
-        t.typtype = 'e', t.oid, NOT a.attnotnull AND NOT u.typnotnull, pg_get_expr(d.adbin, d.adrelid),
+/// The columns. A domain is described by the type below it, which may be a domain as well.
+const COLUMNS: &str = "WITH RECURSIVE types(number, type, modifier, is_required) AS (
+        SELECT attnum, atttypid, atttypmod, attnotnull FROM pg_attribute WHERE attrelid = $1
+        UNION ALL SELECT c.number, u.typbasetype, u.typtypmod, c.is_required OR u.typnotnull
+            FROM types c JOIN pg_type u ON u.oid = c.type AND u.typtype = 'd')
+    SELECT a.attname::text, format_type(t.oid, c.modifier), t.typtype = 'e', t.oid, NOT c.is_required, pg_get_expr(d.adbin, d.adrelid),
         a.attidentity <> '' OR pg_get_serial_sequence($2, a.attname) IS NOT NULL, a.attgenerated <> '',
         col_description(a.attrelid, a.attnum), t.typelem, e.typtype = 'e', a.attnum,
         format_type(t.oid, NULL)
-    FROM pg_attribute a JOIN pg_type u ON u.oid = a.atttypid
-        JOIN pg_type t ON t.oid = CASE WHEN u.typtype = 'd' THEN u.typbasetype ELSE u.oid END
+    FROM pg_attribute a JOIN types c ON c.number = a.attnum
+        JOIN pg_type t ON t.oid = c.type AND t.typtype <> 'd'
         LEFT JOIN pg_type e ON e.oid = t.typelem AND t.typcategory = 'A'
         LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
     WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum";
@@ -142,6 +145,7 @@ async fn column(client: &Client, row: &Row) -> Result<Column, Error> {
         Ok(rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?)
     };
     let is_enum: bool = row.try_get(2)?;
+    let note = digits(&name);
     let kind = if is_enum {
         ColumnKind::Enum { name: bare, values: values(row.try_get(3)?).await? }
     } else if let Some(entry) = bare.strip_suffix("[]") {
@@ -165,8 +169,17 @@ async fn column(client: &Client, row: &Row) -> Result<Column, Error> {
         is_numbered: row.try_get(6)?,
         is_generated: row.try_get(7)?,
         comment: row.try_get(8)?,
+        note,
         numeric_type: None,
     })
+}
+
+/// The sentence about the digits of a type such as `numeric(10,2)`.
+fn digits(full: &str) -> Option<String> {
+    let (precision, scale) = full.strip_prefix("numeric(")?.strip_suffix(')')?.split_once(',')?;
+    let (precision, scale): (u32, u32) = (precision.parse().ok()?, scale.parse().ok()?);
+    let before = precision.checked_sub(scale)?;
+    Some(format!("At most {before} digits before the decimal point and {scale} after it."))
 }
 
 /// The kind of a type: `character varying(80)`, and its name without the length.
@@ -191,5 +204,24 @@ fn kind(full: &str, bare: &str) -> ColumnKind {
         "bytea" | "tsvector" | "tsquery" => ColumnKind::Unsupported(bare.to_owned()),
         // With its length: `bit(3)`.
         _ => ColumnKind::Other(full.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digits;
+
+    #[test]
+    fn the_digits_of_a_number_are_described() {
+        for (full, expected) in [
+            ("numeric(10,2)", "At most 8 digits before the decimal point and 2 after it."),
+            ("numeric(5,0)", "At most 5 digits before the decimal point and 0 after it."),
+        ] {
+            assert_eq!(digits(full).as_deref(), Some(expected));
+        }
+        // The others have no such form.
+        for full in ["numeric", "numeric(2,5)", "numeric(3,-2)", "numeric(5,1)[]", "bit(3)"] {
+            assert_eq!(digits(full), None);
+        }
     }
 }

@@ -220,15 +220,16 @@ impl Resource {
             name.push_str("_value");
         }
         let identifier = identifier(&name);
+        let doc = column.comment.as_deref().and_then(lines);
+        let mut doc = doc.unwrap_or_else(|| sentence(&column.name));
+        if let Some(note) = &column.note {
+            let _ = write!(doc, "\n\n{note}");
+        }
         Field {
             column: (name != column.name).then(|| column.name.clone()),
             identifier,
             type_name,
-            doc: column
-                .comment
-                .as_deref()
-                .and_then(lines)
-                .unwrap_or_else(|| sentence(&column.name)),
+            doc,
             name,
             marks: Vec::new(),
             new_value: None,

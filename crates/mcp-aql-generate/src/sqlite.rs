@@ -89,6 +89,7 @@ fn columns(
             is_numbered: place > 0 && declared.eq_ignore_ascii_case("integer"),
             is_generated: hidden >= 2,
             comment: None,
+            note: None,
             // The type `ANY` of a strict table changes no value.
             numeric_type: (!is_strict && is_numeric(&declared)).then_some(declared),
         });

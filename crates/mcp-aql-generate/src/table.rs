@@ -34,6 +34,8 @@ pub(crate) struct Column {
     /// Whether the database computes the value.
     pub(crate) is_generated: bool,
     pub(crate) comment: Option<String>,
+    /// A sentence about its values, which follows the comment.
+    pub(crate) note: Option<String>,
     /// The declared type, if SQLite makes numbers of texts with it.
     pub(crate) numeric_type: Option<String>,
 }

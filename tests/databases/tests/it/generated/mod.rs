@@ -178,6 +178,7 @@ async fn odd_names_types_and_defaults_become_an_adapter() {
     let adapter = odd_postgres::adapter(&database).unwrap();
     for (table, fields) in [
         ("t1", json!({ "name": "a" })),
+        ("t2", json!({ "name": "a", "odd": "1st", "price": 1.25, "whole": 7.0 })),
         ("option", json!({ "value": "a", "self_value": 1, "type": "1st" })),
         ("value", json!({ "operation_value": "a", "not_value": true })),
         ("adapter", json!({ "upper": 1, "upper_value": 2, "filter": "x" })),
@@ -200,6 +201,10 @@ async fn odd_names_types_and_defaults_become_an_adapter() {
             assert_eq!(&created[table][name], value, "{table}: {created}");
         }
     }
+    let refused = adapter.call("create_t2", json!({ "name": "too long" })).await;
+    assert_eq!(refused.error().unwrap().code, "VALIDATION_INVALID_VALUE");
+    let refused = adapter.call("create_t2", json!({ "odd": "1st" })).await;
+    assert_eq!(refused.error().unwrap().code, "VALIDATION_MISSING_PARAM");
     // Columns that the database numbers, beside the key.
     let input = json!({ "main_id": 1, "input": { "note": "b" } });
     let changed = call(&adapter, "update_detail", input).await;

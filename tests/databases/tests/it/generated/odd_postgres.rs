@@ -451,12 +451,57 @@ struct T2 {
     id: i64,
     /// Name.
     #[resource(filter, sort)]
+    #[param(max_length = 7)]
     name: String,
+    /// Odd.
+    #[resource(filter, sort, group)]
+    odd: Option<T2Odd>,
+    /// Price of one piece.
+    ///
+    /// At most 4 digits before the decimal point and 2 after it.
+    #[resource(filter, sort, numeric)]
+    price: Option<f64>,
+    /// Whole.
+    ///
+    /// At most 5 digits before the decimal point and 0 after it.
+    #[resource(filter, sort, numeric)]
+    whole: Option<f64>,
+    /// Any number.
+    #[resource(filter, sort, numeric)]
+    any_number: Option<f64>,
+    /// List.
+    #[resource(filter)]
+    list: Option<Vec<f64>>,
+}
+
+/// The values of `odd`.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+enum T2Odd {
+    /// The value ``.
+    #[serde(rename = "")]
+    V,
+    /// The value `1st`.
+    #[serde(rename = "1st")]
+    V1st,
+    /// The value `Self`.
+    #[serde(rename = "Self")]
+    VSelf,
+    /// The value `in transit`.
+    #[serde(rename = "in transit")]
+    InTransit,
+    /// The value `In-Transit`.
+    #[serde(rename = "In-Transit")]
+    InTransitX,
 }
 
 /// Returns the store of the table `t2`.
 fn t2(database: &PostgresDatabase) -> SqlStore<T2, PostgresDatabase> {
-    let table = SqlTable::new(Dialect::Postgres, "t2");
+    let table = SqlTable::new(Dialect::Postgres, "t2")
+        .column_type("odd", "odd")
+        .column_type("list", "numeric(5,1)[]");
     SqlStore::new(table, database.clone())
 }
 

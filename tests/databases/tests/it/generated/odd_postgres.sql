@@ -1,8 +1,18 @@
 CREATE TYPE empty AS ENUM ();
 CREATE TYPE odd AS ENUM ('', '1st', 'Self', 'in transit', 'In-Transit');
 CREATE DOMAIN percent AS smallint CHECK (VALUE BETWEEN 0 AND 100);
+CREATE DOMAIN word AS varchar(7) NOT NULL;
+CREATE DOMAIN long_word AS word;
+CREATE DOMAIN rarely AS odd;
+CREATE DOMAIN never AS rarely;
+CREATE DOMAIN price AS numeric(6, 2);
+CREATE DOMAIN low_price AS price;
 CREATE TABLE t1 (id bigserial PRIMARY KEY, name text NOT NULL);
-CREATE TABLE t2 (id bigserial PRIMARY KEY, name text NOT NULL);
+CREATE TABLE t2 (
+    id bigserial PRIMARY KEY, name long_word, odd never, price low_price, whole numeric(5),
+    any_number numeric, list numeric(5, 1)[]
+);
+COMMENT ON COLUMN t2.price IS 'Price of one piece.';
 CREATE TABLE options (id serial PRIMARY KEY, "value" text, "self" int, "super" int, "crate" int, "type" odd);
 CREATE TABLE "values" (id uuid PRIMARY KEY, operation text NOT NULL, params text, "and" int, "or" int, "not" boolean);
 CREATE TABLE adapter (

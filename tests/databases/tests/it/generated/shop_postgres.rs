@@ -98,6 +98,8 @@ struct Order {
     #[param(minimum = 1, maximum = 500)]
     quantity: i16,
     /// Price.
+    ///
+    /// At most 8 digits before the decimal point and 2 after it.
     #[resource(filter, sort, numeric)]
     #[param(minimum = 0.0)]
     price: Option<f64>,
