@@ -1,6 +1,5 @@
-//! Parses bytes as tool arguments. The result must be a reply of the protocol, and the same one for the parsed
-//! arguments, which pass through the stages one by one, for the scanned arguments, for a reply that is written as a JSON
-//! string, and for a map of the same arguments.
+//! Reads bytes as tool arguments. The result must be a reply of the protocol, and the same one if the parser reads what the
+//! scanner has read, for a reply that is written as a JSON string, and for a map of the same arguments.
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -9,9 +8,8 @@ use std::sync::LazyLock;
 use libfuzzer_sys::fuzz_target;
 use mcp_aql::Limits;
 use mcp_aql::prelude::*;
-use mcp_aql::transport::{CallScope, Endpoint, Reply};
-use mcp_aql_core::request::{IndexedArguments, parse};
-use mcp_aql_core::vocab::ReplyForm;
+use mcp_aql::transport::{Arguments, CallScope, Endpoint, Reply};
+use mcp_aql_core::request::parse;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Runtime};
@@ -138,30 +136,22 @@ fuzz_target!(|bytes: &[u8]| {
     RUNTIME.with(|runtime| {
         runtime.block_on(async {
             let unified = Endpoint::Unified;
-            let reply = ADAPTER.handle_bytes(unified, bytes, CallScope::default()).await;
+            let reply = ADAPTER.handle(unified, bytes, CallScope::default()).await;
             check(&serde_json::from_str(&reply.text).expect("a reply is JSON"), false);
-            for form in [ReplyForm::Plain, ReplyForm::Quoted] {
-                if bytes.len() <= LIMITS.max_request_size
-                    && let Ok(arguments) = parse(bytes, &LIMITS)
-                {
-                    let scope = CallScope::default();
-                    let parsed = ADAPTER.handle_arguments(unified, arguments, scope, form).await;
-                    assert_eq!(reply.text, plain(parsed));
-                }
-            }
-            if let Some(scanned) = std::str::from_utf8(bytes).ok().and_then(IndexedArguments::scan)
-                && bytes.len() <= LIMITS.max_request_size
+            let quoted = Arguments::from(bytes).for_quoted_reply();
+            let quoted = ADAPTER.handle(unified, quoted, CallScope::default()).await;
+            assert_eq!(reply.text, plain(quoted));
+            if bytes.len() <= LIMITS.max_request_size
+                && let Ok(parsed) = parse(bytes, &LIMITS)
             {
-                let (scope, form) = (CallScope::default(), ReplyForm::Quoted);
-                let (_, quoted) = ADAPTER.handle_indexed(unified, &scanned, scope, form);
-                assert_eq!(reply.text, plain(quoted.await));
+                let parsed = ADAPTER.handle(unified, parsed, CallScope::default()).await;
+                assert_eq!(reply.text, parsed.text);
             }
             // The same arguments produce the same reply as text and as a map, which has lost repeated members and excess
             // digits.
             if let Ok(arguments) = serde_json::from_slice::<Map<String, Value>>(bytes) {
                 let text = Value::from(arguments.clone()).to_string();
-                let read =
-                    ADAPTER.handle_bytes(unified, text.as_bytes(), CallScope::default()).await;
+                let read = ADAPTER.handle(unified, text.as_bytes(), CallScope::default()).await;
                 let same = ADAPTER.handle(unified, arguments, CallScope::default()).await;
                 assert_eq!(read.text, same.text);
             }

@@ -121,7 +121,7 @@ async fn a_call_needs_the_scope_of_its_operation() {
 async fn a_batch_is_permitted_item_by_item() {
     let adapter = papers().build().unwrap().with_extension(ada(&["papers:read"]));
     let items = json!([{ "operation": "get_sheet" }, { "operation": "delete_sheet" }]);
-    let arguments = [("operations".to_owned(), items)].into_iter().collect();
+    let arguments = serde_json::Map::from_iter([("operations".to_owned(), items)]);
     let endpoint = mcp_aql::transport::Endpoint::Unified;
     let reply = adapter.handle(endpoint, arguments, mcp_aql::transport::CallScope::default()).await;
     let reply: Value = serde_json::from_str(&reply.text).unwrap();

@@ -1205,7 +1205,7 @@ fn a_pending_item_that_was_not_read_as_it_was_sent_cannot_be_sent_again() {
         let ask = |items: &str| {
             let text = format!(r#"{{"operations":{items}}}"#);
             let scope = CallScope::default();
-            let reply = garden.adapter.handle_bytes(Endpoint::Unified, text.as_bytes(), scope);
+            let reply = garden.adapter.handle(Endpoint::Unified, text.as_bytes(), scope);
             serde_json::from_str::<Value>(&block_on(reply).text).unwrap()
         };
         let reply = ask(&format!("[{halts},{item}]"));

@@ -108,11 +108,11 @@ async fn every_call_is_one_event() {
     let text = br#"{"operation":"get_number","params":{"number":7}}"#;
     let odd = br#"{"operation":"get_number","params":{"number":7},"_meta":{}}"#;
     for text in [&text[..], odd] {
-        let reply = adapter.handle_bytes(Endpoint::Unified, text, CallScope::default()).await;
+        let reply = adapter.handle(Endpoint::Unified, text, CallScope::default()).await;
         let seen = log.lock().unwrap().pop().unwrap();
         assert_eq!(seen.bytes, (Some(text.len()), reply.text.len()));
     }
-    adapter.handle_bytes(Endpoint::Unified, b"[", CallScope::default()).await;
+    adapter.handle(Endpoint::Unified, b"[", CallScope::default()).await;
     assert_eq!(take(&log), [(None, CallOutcome::Failed, Some("VALIDATION_INVALID_TYPE"))]);
 }
 
@@ -126,7 +126,7 @@ async fn items_of_a_batch_are_events_of_their_own_and_name_the_principal() {
         { "operation": "delete_number" },
         { "operation": "get_number", "params": {} },
     ]);
-    let arguments = [("operations".to_owned(), items)].into_iter().collect();
+    let arguments = serde_json::Map::from_iter([("operations".to_owned(), items)]);
     adapter.handle(Endpoint::Unified, arguments, CallScope::default()).await;
     let seen = log.lock().unwrap().clone();
     let codes: Vec<_> = seen.iter().map(|it| it.code).collect();

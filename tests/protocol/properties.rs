@@ -238,7 +238,7 @@ proptest! {
         bytes[place] = byte;
         for bytes in [bytes, alone] {
             let asked = Value::from(String::from_utf8_lossy(&bytes).into_owned());
-            let reply = block_on(BOARD.handle_bytes(Endpoint::Unified, &bytes, CallScope::default()));
+            let reply = block_on(BOARD.handle(Endpoint::Unified, &bytes, CallScope::default()));
             let reply = shape::checked(&asked, &reply);
             if std::str::from_utf8(&bytes).is_err() {
                 prop_assert_eq!(code(&reply), Some("VALIDATION_INVALID_ENCODING"));

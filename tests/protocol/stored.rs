@@ -200,8 +200,7 @@ fn adapter(limits: Limits) -> Adapter {
 
 /// Sends tool arguments as text.
 fn send(adapter: &Adapter, text: &str) -> Value {
-    let reply =
-        block_on(adapter.handle_bytes(Endpoint::Unified, text.as_bytes(), CallScope::default()));
+    let reply = block_on(adapter.handle(Endpoint::Unified, text.as_bytes(), CallScope::default()));
     let value: Value = serde_json::from_str(&reply.text).expect("a reply is JSON");
     // The check of the form reads the request as well.
     if let Ok(asked) = serde_json::from_str(text) {
@@ -448,7 +447,7 @@ fn warnings_have_room_beside_a_page() {
         });
         let text = json!({ "operation": "list_suspects", "params": params }).to_string();
         let scope = CallScope::default();
-        let reply = block_on(adapter.handle_bytes(Endpoint::Unified, text.as_bytes(), scope));
+        let reply = block_on(adapter.handle(Endpoint::Unified, text.as_bytes(), scope));
         assert!(reply.text.len() <= 1 << 20, "{}", reply.text.len());
         let reply: Value = serde_json::from_str(&reply.text).expect("JSON");
         let shown = reply["warnings"].as_array().expect("warnings").clone();
@@ -511,8 +510,7 @@ fn executions_are_listed_however_long_their_errors_are() {
             let adapter = &adapter;
             async move {
                 let scope = CallScope::default();
-                let reply =
-                    adapter.handle_bytes(Endpoint::Unified, request.as_bytes(), scope).await;
+                let reply = adapter.handle(Endpoint::Unified, request.as_bytes(), scope).await;
                 assert!(reply.text.len() <= 1 << 20);
                 serde_json::from_str::<Value>(&reply.text).expect("JSON")
             }
@@ -668,15 +666,14 @@ fn numbers_of_seventeen_digits_are_the_same_wherever_they_were_stored() {
         let create =
             format!(r#"{{"operation":"create_note","params":{{"anything":{{"n":{number}}}}}}}"#);
         let arguments = create.as_bytes();
-        let reply =
-            block_on(adapter.handle_bytes(Endpoint::Unified, arguments, CallScope::default()));
+        let reply = block_on(adapter.handle(Endpoint::Unified, arguments, CallScope::default()));
         assert!(reply.text.contains(&format!(r#""n":{number}}}"#)), "{}", reply.text);
         // An execution keeps its result as text in the store.
         let text = block_on(async {
             let ask = |request: String| async {
                 let request = request.into_bytes();
                 let scope = CallScope::default();
-                adapter.handle_bytes(Endpoint::Unified, &request, scope).await.text
+                adapter.handle(Endpoint::Unified, &request, scope).await.text
             };
             let begun = ask(r#"{"operation":"copy_notes"}"#.to_owned()).await;
             let begun: Value = serde_json::from_str(&begun).expect("JSON");

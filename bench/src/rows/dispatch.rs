@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_aql::transport::{CallScope, Endpoint};
-use mcp_aql_core::request::IndexedArguments;
-use mcp_aql_core::vocab::ReplyForm;
+use mcp_aql::transport::{Arguments, CallScope, Endpoint};
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, RequestId};
 use rmcp::service::{RequestContext, serve_directly};
@@ -76,10 +74,9 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
     let our_bytes = Value::from(good.clone()).to_string().into_bytes();
     let ours_in_bytes = || {
         let handle = |_: usize| async {
-            let arguments = IndexedArguments::scan(std::str::from_utf8(&our_bytes).ok()?)?;
-            let (scope, form) = (CallScope::default(), ReplyForm::Quoted);
-            let (_, reply) = adapter.handle_indexed(READ, &arguments, scope, form);
-            Some(reply.await).filter(|reply| reply.is_quoted).map(|reply| reply.text)
+            let arguments = Arguments::from(&*our_bytes).for_quoted_reply();
+            let reply = adapter.handle(READ, arguments, CallScope::default()).await;
+            Some(reply).filter(|reply| reply.is_quoted).map(|reply| reply.text)
         };
         let expected = runtime.block_on(handle(0));
         nanos_each_async(

@@ -119,7 +119,8 @@ pub mod transport {
     pub use crate::call_origin::{ActiveSpan, CallOrigin, TraceContext, TransportKind};
     pub use crate::elicitation::{AskUser, Elicitation, RepeatedCall, UserAnswer, UserQuestion};
     pub use crate::operation::{CallScope, Cancellation, ProgressSink};
-    pub use crate::response::{ErrorDetail, Reply};
+    pub use crate::request::Arguments;
+    pub use crate::response::{ErrorDetail, PendingReply, Reply};
     pub use crate::router::{Endpoint, Family};
     pub use http::Extensions;
 }

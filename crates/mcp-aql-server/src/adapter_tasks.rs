@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::operation::{CallScope, ExecutionCall, Handler, RegisteredOperation};
-use mcp_aql_core::request::Arguments;
 use mcp_aql_core::response::Reply;
 use mcp_aql_core::router::Endpoint;
-use mcp_aql_core::vocab::ReplyForm;
 use serde_json::{Map, Value};
 
 use super::adapter_tools::AdapterTools;
@@ -51,8 +49,8 @@ impl TaskSource for AdapterTools {
     ) -> BoxFuture<'static, Reply> {
         let members =
             [("operation".to_owned(), operation.into()), ("params".to_owned(), params.into())];
-        let arguments = Arguments::from(Map::from_iter(members));
-        self.adapter.handle_arguments(Endpoint::Unified, arguments, scope, ReplyForm::Plain)
+        let arguments = Map::from_iter(members);
+        self.adapter.handle(Endpoint::Unified, arguments, scope).into_parts().1
     }
 
     fn wait(&self, execution: String, scope: CallScope) -> BoxFuture<'static, ()> {

@@ -11,18 +11,17 @@ use mcp_aql_core::execution::EndScope;
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::operation::CallScope;
 use mcp_aql_core::principal::Principal;
+use mcp_aql_core::request::Arguments;
 use mcp_aql_core::router::{Endpoint, EndpointMode};
 use mcp_aql_core::session::Session;
 use mcp_aql_core::sync::lock;
 use mcp_aql_core::transport::Extensions;
-use mcp_aql_core::vocab::ReplyForm;
 use mcp_aql_protocol::{EndpointPermissions, Limits, SemanticCategory};
 use serde_json::{Map, Value, json};
 
 use super::rpc_error::RpcError;
 use super::service::{
-    SentArguments, ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints,
-    ToolService, ToolWork,
+    ServerDescription, ToolAnswer, ToolDefinition, ToolHints, ToolService, ToolWork,
 };
 use super::task_source::TaskSource;
 use super::tool_description::ToolTexts;
@@ -146,11 +145,7 @@ impl ToolService for AdapterTools {
         scopes.into_iter().map(str::to_owned).collect()
     }
 
-    fn missing_scope(
-        &self,
-        arguments: &ToolArguments<'_>,
-        extensions: &Extensions,
-    ) -> Option<String> {
+    fn missing_scope(&self, arguments: &Arguments<'_>, extensions: &Extensions) -> Option<String> {
         let entry = self.adapter.registry().get(arguments.operation()?)?;
         entry.operation.missing_scope(extensions.get::<Principal>()?).map(str::to_owned)
     }
@@ -188,17 +183,17 @@ impl ToolService for AdapterTools {
     }
 
     /// Whether this is a call of a single READ operation.
-    fn is_read(&self, arguments: &ToolArguments<'_>) -> bool {
+    fn is_read(&self, arguments: &Arguments<'_>) -> bool {
         self.operation(arguments).is_some_and(|(_, category)| category == SemanticCategory::Read)
     }
 
     /// Whether this is a call of an operation that may require a confirmation, or of several operations.
-    fn may_need_confirmation(&self, arguments: &ToolArguments<'_>) -> bool {
+    fn may_need_confirmation(&self, arguments: &Arguments<'_>) -> bool {
         let entry = arguments.operation().and_then(|name| self.adapter.registry().get(name));
         entry.is_none_or(|entry| entry.operation.permission.may_ask())
     }
 
-    fn operation(&self, arguments: &ToolArguments<'_>) -> Option<(&'static str, SemanticCategory)> {
+    fn operation(&self, arguments: &Arguments<'_>) -> Option<(&'static str, SemanticCategory)> {
         let spec = &self.adapter.registry().get(arguments.operation()?)?.operation.spec;
         Some((spec.name, spec.category))
     }
@@ -222,23 +217,17 @@ impl ToolService for AdapterTools {
     fn call(
         &self,
         tool: usize,
-        arguments: ToolArguments<'_>,
+        arguments: Arguments<'_>,
         _meta: &Map<String, Value>,
         scope: CallScope,
     ) -> ToolWork {
         let endpoint = self.tools.get(tool).map_or(Endpoint::Unified, |(endpoint, _)| *endpoint);
-        let form = match self.has_structured_content() {
-            true => ReplyForm::Plain,
-            false => arguments.form,
+        // A reply that is also structured content is not a JSON string.
+        let arguments = match self.has_structured_content() {
+            true => arguments.for_plain_reply(),
+            false => arguments,
         };
-        let (operation, reply) = match arguments.sent {
-            SentArguments::Parsed(arguments) => {
-                (None, self.adapter.handle_arguments(endpoint, arguments, scope, form))
-            }
-            SentArguments::Indexed(arguments) => {
-                self.adapter.handle_indexed(endpoint, &arguments, scope, form)
-            }
-        };
+        let (operation, reply) = self.adapter.handle(endpoint, arguments, scope).into_parts();
         ToolWork::replying(operation, reply)
     }
 

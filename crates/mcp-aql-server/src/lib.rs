@@ -50,7 +50,7 @@ pub use drain::Shutdown;
 pub use http::{HttpOptions, ServeHttp, bind, serve_connections, serve_tools_listener};
 pub use rpc_error::RpcError;
 pub use service::{
-    ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints, ToolService, ToolWork,
+    ServerDescription, ToolAnswer, ToolDefinition, ToolHints, ToolService, ToolWork,
 };
 #[cfg(feature = "stdio")]
 pub use stdio::{ServeStdio, serve_tools_stdio};

@@ -1,10 +1,9 @@
 //! The `_meta` of a request: the version, the progress token and the client's label.
 
 use mcp_aql_core::call_origin::TraceContext;
-use mcp_aql_core::request::{Arguments, read};
+use mcp_aql_core::request::{Arguments, JsonObject, read};
 use serde_json::{Map, Value};
 
-use crate::service::ToolArguments;
 use crate::task_source::TASKS_EXTENSION;
 
 /// The version that a request follows, since MCP 2026-07-28.
@@ -29,7 +28,7 @@ impl RequestMeta {
     /// Parses a request's `_meta`. Returns `None` if it is not an object, or repeats a member.
     pub(super) fn read(json: Option<&str>) -> Option<Self> {
         let Some(json) = json else { return Some(Self::default()) };
-        let Arguments { members, losses, .. } = read(json).ok()?.ok()?;
+        let JsonObject { members, losses, .. } = read(json).ok()?.ok()?;
         losses.is_empty().then_some(Self(members))
     }
 
@@ -64,7 +63,7 @@ impl RequestMeta {
     }
 
     /// The progress token of the `_meta`, or else of the arguments' (REQ-MCP-14, choice C-63).
-    pub(super) fn progress_token(&self, arguments: &ToolArguments<'_>) -> Option<ProgressToken> {
+    pub(super) fn progress_token(&self, arguments: &Arguments<'_>) -> Option<ProgressToken> {
         let token = |meta: &Map<String, Value>| ProgressToken::new(meta.get("progressToken")?);
         token(&self.0).or_else(|| token(arguments.metadata("_meta")?.as_object()?))
     }
@@ -76,7 +75,7 @@ impl RequestMeta {
 
     /// The client's own label of the request: `requestId` in the `_meta` of the request or of the
     /// arguments, or `_request_id` beside `operation`. Only for the log (REQ-SES-05).
-    pub(super) fn client_request_id(&self, arguments: &ToolArguments<'_>) -> Option<String> {
+    pub(super) fn client_request_id(&self, arguments: &Arguments<'_>) -> Option<String> {
         let inner = arguments.metadata("_meta");
         let value = self
             .0

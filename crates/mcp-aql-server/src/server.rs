@@ -9,6 +9,7 @@ use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::erased;
 use mcp_aql_core::operation::{CallScope, Cancellation};
 use mcp_aql_core::principal::Principal;
+use mcp_aql_core::request::Arguments;
 use mcp_aql_core::response::Reply;
 use mcp_aql_core::session::Session;
 use mcp_aql_protocol::Limits;
@@ -24,7 +25,7 @@ use super::progress::{Notifier, progress};
 use super::request_meta::RequestMeta;
 use super::rpc_error::RpcError;
 use super::service::{
-    ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolService, ToolWork, panicked,
+    ServerDescription, ToolAnswer, ToolDefinition, ToolService, ToolWork, panicked,
 };
 use super::tool_table::ToolTable;
 use super::wire::{Fault, respond_with, tool_result, write_error};
@@ -220,7 +221,7 @@ impl Server {
     pub(super) async fn reply(
         &self,
         tool: usize,
-        arguments: Result<ToolArguments<'_>, OperationError>,
+        arguments: Result<Arguments<'_>, OperationError>,
         meta: &RequestMeta,
         notifier: &dyn Notifier,
         scope: CallScope,
@@ -250,7 +251,7 @@ impl Server {
     pub(super) fn call(
         &self,
         tool: usize,
-        arguments: ToolArguments<'_>,
+        arguments: Arguments<'_>,
         meta: &RequestMeta,
         scope: CallScope,
     ) -> ToolWork {
@@ -266,7 +267,7 @@ impl Server {
     fn start(
         &self,
         tool: usize,
-        arguments: ToolArguments<'_>,
+        arguments: Arguments<'_>,
         meta: &RequestMeta,
         scope: CallScope,
     ) -> ToolWork {
@@ -297,7 +298,7 @@ impl Server {
     fn scope(
         &self,
         meta: &RequestMeta,
-        arguments: &ToolArguments<'_>,
+        arguments: &Arguments<'_>,
         mut scope: CallScope,
     ) -> CallScope {
         if let Some(origin) = &mut scope.origin {

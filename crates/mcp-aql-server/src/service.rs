@@ -12,11 +12,10 @@ use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::log_targets::logs_calls;
 use mcp_aql_core::operation::CallScope;
-use mcp_aql_core::request::{Arguments, IndexedArguments, parse};
+use mcp_aql_core::request::Arguments;
 use mcp_aql_core::response::Reply;
 use mcp_aql_core::session::Session;
 use mcp_aql_core::transport::Extensions;
-use mcp_aql_core::vocab::ReplyForm;
 use mcp_aql_protocol::{Limits, SemanticCategory};
 use serde_json::{Map, Value};
 
@@ -51,7 +50,7 @@ pub trait ToolService: Send + Sync + 'static {
     /// Returns the scope that the caller of a request with these extensions lacks for a call with these arguments.
     fn missing_scope(
         &self,
-        _arguments: &ToolArguments<'_>,
+        _arguments: &Arguments<'_>,
         _extensions: &Extensions,
     ) -> Option<String> {
         None
@@ -93,19 +92,16 @@ pub trait ToolService: Send + Sync + 'static {
 
     /// Returns the name and the category of the operation that these arguments call, if it is a single
     /// known one.
-    fn operation(
-        &self,
-        _arguments: &ToolArguments<'_>,
-    ) -> Option<(&'static str, SemanticCategory)> {
+    fn operation(&self, _arguments: &Arguments<'_>) -> Option<(&'static str, SemanticCategory)> {
         None
     }
 
     /// Returns whether a call with these arguments only reads, so that it is cancelled when its
     /// client is gone.
-    fn is_read(&self, arguments: &ToolArguments<'_>) -> bool;
+    fn is_read(&self, arguments: &Arguments<'_>) -> bool;
 
     /// Returns whether a call with these arguments may have to be confirmed by the client's user.
-    fn may_need_confirmation(&self, _arguments: &ToolArguments<'_>) -> bool {
+    fn may_need_confirmation(&self, _arguments: &Arguments<'_>) -> bool {
         false
     }
 
@@ -119,7 +115,7 @@ pub trait ToolService: Send + Sync + 'static {
     fn call(
         &self,
         tool: usize,
-        arguments: ToolArguments<'_>,
+        arguments: Arguments<'_>,
         meta: &Map<String, Value>,
         scope: CallScope,
     ) -> ToolWork;
@@ -282,85 +278,6 @@ impl Future for ToolWork {
 pub(super) fn panicked() -> RpcError {
     tracing::error!("a tool call panicked outside of its operation");
     RpcError::new(-32603, "Internal error")
-}
-
-/// The arguments of a call.
-#[derive(Debug)]
-pub struct ToolArguments<'a> {
-    pub(super) sent: SentArguments<'a>,
-    /// The form in which the reply may be returned.
-    pub(super) form: ReplyForm,
-}
-
-/// The arguments of a call, as far as they are read.
-#[derive(Debug)]
-pub(super) enum SentArguments<'a> {
-    /// The members, which were parsed.
-    Parsed(Arguments),
-    /// The text of a call of one operation with its parameters. It was not parsed.
-    Indexed(IndexedArguments<'a>),
-}
-
-impl<'a> From<SentArguments<'a>> for ToolArguments<'a> {
-    fn from(sent: SentArguments<'a>) -> Self {
-        Self { sent, form: ReplyForm::Plain }
-    }
-}
-
-impl<'a> ToolArguments<'a> {
-    /// Reads the text of arguments. It is parsed unless it has the usual form.
-    ///
-    /// # Errors
-    /// If the text cannot be decoded.
-    pub(super) fn read(text: Option<&'a str>, limits: &Limits) -> Result<Self, OperationError> {
-        let Some(text) = text else {
-            return Ok(SentArguments::Parsed(Arguments::default()).into());
-        };
-        match IndexedArguments::scan(text) {
-            Some(arguments) => Ok(SentArguments::Indexed(arguments).into()),
-            None => Ok(SentArguments::Parsed(parse(text.as_bytes(), limits)?).into()),
-        }
-    }
-
-    /// The same arguments, for a reply that may be a JSON string, see [`Reply::is_quoted`].
-    pub(super) fn for_quoted_reply(self) -> Self {
-        Self { form: ReplyForm::Quoted, ..self }
-    }
-
-    /// Returns the members.
-    ///
-    /// # Errors
-    /// If the text repeats a member, or contains a number that does not fit into 64 bits.
-    pub fn into_members(self, limits: &Limits) -> Result<Map<String, Value>, OperationError> {
-        let Arguments { members, losses, .. } = match self.sent {
-            SentArguments::Parsed(arguments) => arguments,
-            SentArguments::Indexed(arguments) => parse(arguments.text().as_bytes(), limits)?,
-        };
-        match losses.into_iter().next() {
-            Some(loss) => Err(loss.error),
-            None => Ok(members),
-        }
-    }
-
-    /// Returns the name of the operation, unless the request is a batch.
-    pub(super) fn operation(&self) -> Option<&str> {
-        match &self.sent {
-            SentArguments::Parsed(Arguments { members, .. }) => members
-                .get("operation")
-                .and_then(Value::as_str)
-                .filter(|_| !members.contains_key("operations")),
-            SentArguments::Indexed(arguments) => Some(arguments.operation()),
-        }
-    }
-
-    /// Returns a member whose name starts with `_`.
-    pub(super) fn metadata(&self, name: &str) -> Option<&Value> {
-        match &self.sent {
-            SentArguments::Parsed(Arguments { members, .. }) => members.get(name),
-            // These arguments have no members beside `operation` and `params`.
-            SentArguments::Indexed(_) => None,
-        }
-    }
 }
 
 /// The maximum length of a message in bytes.

@@ -40,11 +40,8 @@ fn main() -> mcp_aql_queries_bench::Result {
     let page = || {
         let before = MEMORY.current_usage();
         MEMORY.reset_peak_usage();
-        let reply = runtime.block_on(adapter.handle_bytes(
-            Endpoint::Unified,
-            REQUEST,
-            CallScope::default(),
-        ));
+        let reply =
+            runtime.block_on(adapter.handle(Endpoint::Unified, REQUEST, CallScope::default()));
         let peak = MEMORY.peak_usage().saturating_sub(before);
         if reply.code.is_some() || reply.text.matches("sold_at\":").count() != 20 {
             return Err(format!("an unexpected reply: {}", reply.text));

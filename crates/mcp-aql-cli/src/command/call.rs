@@ -5,7 +5,7 @@ use std::io::Read as _;
 
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::main_error::{Error, Result};
-use mcp_aql_core::request::{Arguments, Loss, read, read_value};
+use mcp_aql_core::request::{JsonObject, Loss, read, read_value};
 use mcp_aql_core::response::ErrorDetail;
 use mcp_aql_core::session::Session;
 use mcp_aql_protocol::{ErrorCode, is_public_name};
@@ -173,7 +173,7 @@ fn parameters(params: Option<&str>) -> Result<Map<String, Value>> {
         Some(text) => text.to_owned(),
     };
     match read(&text) {
-        Ok(Ok(Arguments { members, losses, .. })) => complete(members, losses),
+        Ok(Ok(JsonObject { members, losses, .. })) => complete(members, losses),
         Ok(Err(_)) => Err(Error::Usage(
             "the parameters must be a JSON object, as in '{\"title\":\"Ship it\"}'".to_owned(),
         )),

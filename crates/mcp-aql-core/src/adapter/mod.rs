@@ -30,16 +30,15 @@ pub use parts::Parts;
 pub use settings::{Settings, default_description_budget};
 
 use crate::build_error::BuildError;
-use crate::call::{Pipeline, Scanned};
+use crate::call::Pipeline;
 use crate::catalog::Catalog;
 use crate::error::OperationError;
 use crate::extension::Service;
-use crate::future::{BoxFuture, erased};
+use crate::future::erased;
 use crate::operation::{CallScope, OperationSpec};
-use crate::request::{Arguments, IndexedArguments};
-use crate::response::{OperationResult, Reply};
+use crate::request::Arguments;
+use crate::response::{OperationResult, PendingReply, Reply};
 use crate::router::{Endpoint, EndpointMode, EndpointProfile};
-use crate::vocab::ReplyForm;
 
 /// An MCP-AQL adapter: operations with everything that the protocol requires around them.
 ///
@@ -141,69 +140,13 @@ impl Adapter {
         scope
     }
 
-    /// Handles a whole request from a transport: the unchanged tool arguments, the endpoint that received
-    /// them, and the caller.
+    /// Handles a tool call from a transport: the endpoint that received it, its arguments, and the caller. The arguments are
+    /// JSON as it was sent, or the members of an object, which have lost repeated members and excess digits.
     ///
-    /// It never fails: the reply contains every error (REQ-RQ-08).
-    pub fn handle(
-        &self,
-        endpoint: Endpoint,
-        arguments: Map<String, Value>,
-        scope: CallScope,
-    ) -> impl Future<Output = Reply> + Send + '_ {
-        self.handle_arguments(endpoint, arguments.into(), scope, ReplyForm::Plain)
-    }
-
-    /// Like [`handle`](Self::handle), with the faults that were found when the arguments were read, for a reply in this
-    /// form.
-    #[doc(hidden)]
-    pub fn handle_arguments(
-        &self,
-        endpoint: Endpoint,
-        arguments: Arguments,
-        scope: CallScope,
-        form: ReplyForm,
-    ) -> BoxFuture<'static, Reply> {
-        let inner = Arc::clone(&self.inner);
-        let scope = self.extended(scope);
-        erased(async move { inner.pipeline.handle(endpoint, arguments, scope, form).await })
-    }
-
-    /// Like [`handle_arguments`](Self::handle_arguments), for tool arguments whose members were found in their text.
-    /// The arguments are read at once, and the call starts when the future is polled. Also returns the place of the
-    /// operation among all [`operations`](Self::operations), if the endpoint offers it.
-    #[doc(hidden)]
-    pub fn handle_indexed(
-        &self,
-        endpoint: Endpoint,
-        arguments: &IndexedArguments<'_>,
-        scope: CallScope,
-        form: ReplyForm,
-    ) -> (Option<usize>, BoxFuture<'static, Reply>) {
-        let inner = Arc::clone(&self.inner);
-        let mut scope = self.extended(scope);
-        let (operation, scanned) = inner.pipeline.read_scanned(arguments, endpoint, &scope);
-        scope.request_bytes = Some(arguments.text().len());
-        let reply = match scanned {
-            Scanned::Valid(place, valid) => {
-                erased(async move { inner.pipeline.handle_valid(place, valid, scope, form).await })
-            }
-            Scanned::Decoded(input) => {
-                erased(async move { inner.pipeline.handle_one(input, endpoint, scope, form).await })
-            }
-            Scanned::Text(text) => {
-                erased(
-                    async move { inner.pipeline.handle_text(endpoint, &text, scope, form).await },
-                )
-            }
-        };
-        (operation, reply)
-    }
-
-    /// Like [`handle`](Self::handle), for a transport that has the tool arguments as bytes. Invalid UTF-8
-    /// and lone surrogates fail with `VALIDATION_INVALID_ENCODING` and their position (REQ-ENC-01).
-    /// Requests beyond the size limit are not parsed. Repeated members and numbers beyond 64 bits, which a
-    /// map could not represent, are refused as well.
+    /// The arguments are read at once, and the call starts when the future is polled. It never fails: the reply contains
+    /// every error (REQ-RQ-08). Invalid UTF-8 and lone surrogates in JSON fail with `VALIDATION_INVALID_ENCODING` and their
+    /// position (REQ-ENC-01). JSON beyond the size limit is not parsed. Repeated members and numbers beyond 64 bits are
+    /// refused.
     ///
     /// ```
     /// # use mcp_aql::transport::{CallScope, Endpoint};
@@ -211,25 +154,27 @@ impl Adapter {
     /// # fn main() -> mcp_aql::Result<()> {
     /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
     /// let adapter = Adapter::builder("empty").build()?;
-    /// let arguments = br#"{"operation":"introspect","params":{"query":"\ud800"}}"#;
-    /// let reply = adapter.handle_bytes(Endpoint::Unified, arguments, CallScope::default()).await;
+    /// let arguments = r#"{"operation":"introspect","params":{"query":"\ud800"}}"#;
+    /// let reply = adapter.handle(Endpoint::Unified, arguments, CallScope::default()).await;
     /// assert_eq!(reply.code, Some(ErrorCode::ValidationInvalidEncoding));
     /// # Ok(()) }) }
     /// ```
-    pub async fn handle_bytes(
+    pub fn handle<'a>(
         &self,
         endpoint: Endpoint,
-        arguments: &[u8],
+        arguments: impl Into<Arguments<'a>>,
         scope: CallScope,
-    ) -> Reply {
-        let form = ReplyForm::Plain;
-        if let Some(arguments) = self.inner.pipeline.scan(arguments) {
-            return self.handle_indexed(endpoint, &arguments, scope, form).1.await;
-        }
-        match self.inner.pipeline.parse(arguments) {
-            Ok(arguments) => self.handle_arguments(endpoint, arguments, scope, form).await,
-            Err(error) => self.refuse(error, &scope),
-        }
+    ) -> PendingReply {
+        let arguments = arguments.into();
+        let mut scope = self.extended(scope);
+        scope.request_bytes = arguments.bytes().or(scope.request_bytes);
+        let Arguments { content, form } = arguments;
+        let inner = Arc::clone(&self.inner);
+        let received = inner.pipeline.receive(endpoint, content, &scope);
+        let operation = received.operation();
+        let reply =
+            erased(async move { inner.pipeline.handle(received, endpoint, scope, form).await });
+        PendingReply::new(operation, reply)
     }
 
     /// The reply to a request that could not be read.

@@ -4,13 +4,13 @@ use super::Pipeline;
 use super::validate::ValidCall;
 use crate::error::OperationError;
 use crate::execution::{ExecutionSlot, LimitReached};
-use crate::gatekeeper::{GateRequest, Permit, RetryCall};
+use crate::gatekeeper::{GateRequest, GatedOperation, Permit, RetryCall};
 use crate::operation::{Context, ExecutionCall, Handler};
 use crate::request::Credentials;
 
 /// A call that all gates have admitted.
-pub(super) struct AdmittedCall<'a> {
-    pub(super) call: ValidCall<'a>,
+pub(super) struct AdmittedCall {
+    pub(super) call: ValidCall,
     pub(super) permit: Permit,
     /// The place for the execution that the call begins.
     pub(super) slot: Option<ExecutionSlot>,
@@ -19,13 +19,13 @@ pub(super) struct AdmittedCall<'a> {
 impl Pipeline {
     /// Takes a call through the gates (REQ-GATE-01). If `retry_execution` repeats the call, the confirmation
     /// of `retry_execution` is required too.
-    pub(super) async fn admit<'a>(
+    pub(super) async fn admit(
         &self,
-        call: ValidCall<'a>,
+        operation: &GatedOperation,
+        call: ValidCall,
         context: &Context,
         retry: Option<RetryCall<'_>>,
-    ) -> Result<AdmittedCall<'a>, OperationError> {
-        let operation = call.operation;
+    ) -> Result<AdmittedCall, OperationError> {
         // A missing place for the execution is found before tokens or quotas are used up.
         let slot =
             operation.spec.lifecycle.map(|_| self.executions.slot(context.execution_account()));

@@ -3,13 +3,11 @@
 use mcp_aql_protocol::ErrorCode;
 
 use super::Pipeline;
-use super::observe::within_span;
-use super::reply::introspects;
 use crate::elicitation::Elicitation;
 use crate::error::OperationError;
 use crate::gatekeeper::USER_ANSWER;
-use crate::operation::{CallScope, Context, Outcome};
-use crate::request::{OperationInput, Refused};
+use crate::operation::{CallScope, Context};
+use crate::request::{Refused, Request};
 use crate::response::{BatchReply, Reply};
 use crate::router::Endpoint;
 use crate::vocab::{ReplyForm, ReplyLimits};
@@ -23,7 +21,7 @@ impl Pipeline {
     /// requires confirmation (REQ-BAT-08).
     pub(super) async fn call_batch(
         &self,
-        items: Vec<Result<OperationInput, Refused>>,
+        items: Vec<Result<Request<'static>, Refused>>,
         endpoint: Endpoint,
         mut scope: CallScope,
     ) -> Reply {
@@ -35,12 +33,11 @@ impl Pipeline {
         let mut items = items.into_iter();
         while let Some(item) = items.next() {
             let name = match &item {
-                Ok(input) => &input.operation,
-                Err(refused) => &refused.operation,
+                Ok(request) => &*request.operation,
+                Err(refused) => &*refused.operation,
             };
-            let introspects = introspects(name);
-            let operation = match self.spec_of(name) {
-                Some(_) => name.clone(),
+            let operation = match self.catalog.registry.place_of(name) {
+                Some(_) => name.to_owned(),
                 None => crate::text::shorten(name),
             };
             if batch.is_full() {
@@ -48,23 +45,20 @@ impl Pipeline {
                 continue;
             }
             let context = Context::of_call(scope.clone(), self.upstream.clone());
-            let observation = self.observe(name, &context);
-            let outcome: Outcome = match item {
-                Ok(input) => {
-                    let room = ReplyLimits::new(limits).of_item(batch.room(), batch.budget());
-                    let call = std::pin::pin!(self.call(input, endpoint, &context, room));
-                    within_span(observation.observed(), call).await
-                }
-                Err(refused) => Err(refused.error),
+            let room = ReplyLimits::new(limits).of_item(batch.room(), batch.budget());
+            let call = match item {
+                Ok(request) => self.read(request, endpoint, &scope),
+                Err(refused) => self.refused(refused),
             };
-            if outcome.is_ok() {
+            let called = std::pin::pin!(self.call(call, &context, room)).await;
+            if called.outcome.is_ok() {
                 // The reply to the batch has the warnings of all items.
                 warnings.extend(context.take_warnings());
             }
             // A user who has not agreed is not asked about the items that may depend on this one.
             let was_asked = |error: &OperationError| error.details().contains_key(USER_ANSWER);
-            let halts = outcome.as_ref().is_err_and(was_asked);
-            let reply = self.reply(outcome, introspects, &context, ReplyForm::Plain, observation);
+            let halts = called.outcome.as_ref().is_err_and(was_asked);
+            let reply = self.reply(called, &context, ReplyForm::Plain);
             if halts || reply.code.is_some_and(|code| HALTING.contains(&code)) {
                 return batch.halt(&operation, &reply, items);
             }

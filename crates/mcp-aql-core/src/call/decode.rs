@@ -3,34 +3,51 @@
 use super::Pipeline;
 use crate::error::OperationError;
 use crate::request::{
-    Arguments, IndexedArguments, Refused, Request, decode, parse, read_texts, too_large,
+    Content, Decoded, IndexedCall, JsonObject, Refused, decode, parse, read_texts, too_large,
 };
 
+/// A request that was not decoded.
+pub(crate) enum Undecoded {
+    /// Its JSON cannot be read.
+    Unreadable(OperationError),
+    /// It is not a request.
+    Refused(Refused),
+}
+
+impl From<OperationError> for Undecoded {
+    fn from(error: OperationError) -> Self {
+        Self::Unreadable(error)
+    }
+}
+
 impl Pipeline {
-    /// Scans the bytes of tool arguments, if these have the usual form.
-    pub(crate) fn scan<'a>(&self, arguments: &'a [u8]) -> Option<IndexedArguments<'a>> {
-        let text = std::str::from_utf8(arguments).ok()?;
-        // A longer text is refused before anything in it is read.
-        (text.len() <= self.settings.limits.max_request_size)
-            .then(|| IndexedArguments::scan(text))
-            .flatten()
-    }
-
-    /// Reads the tool arguments from bytes. White space counts as part of the request.
-    pub(crate) fn parse(&self, arguments: &[u8]) -> Result<Arguments, OperationError> {
+    /// Reads one operation or the items of a batch. White space in JSON counts as part of the request, and nothing in JSON
+    /// beyond the limit is read.
+    pub(super) fn decode<'a>(&self, content: Content<'a>) -> Result<Decoded<'a>, Undecoded> {
         let limits = &self.settings.limits;
-        if arguments.len() > limits.max_request_size {
-            let (limit, size) = (limits.max_request_size, arguments.len());
-            return Err(too_large("request_size", limit, size, "bytes"));
+        let call = match content {
+            Content::Object(object) => return self.decode_object(object),
+            Content::Call(call) => call,
+            Content::Json(json) if json.len() > limits.max_request_size => {
+                let (limit, size) = (limits.max_request_size, json.len());
+                return Err(too_large("request_size", limit, size, "bytes").into());
+            }
+            Content::Json(json) => match std::str::from_utf8(json).ok().and_then(IndexedCall::scan)
+            {
+                Some(call) => call,
+                None => return self.decode_object(parse(json, limits)?),
+            },
+        };
+        match call.request(limits) {
+            Some(request) => Ok(Decoded::One(request)),
+            None => self.decode_object(call.parse(limits)?),
         }
-        parse(arguments, limits)
     }
 
-    /// Reads one operation or the items of a batch.
-    pub(super) fn decode(&self, mut arguments: Arguments) -> Result<Request, Refused> {
+    fn decode_object(&self, mut object: JsonObject) -> Result<Decoded<'static>, Undecoded> {
         if self.settings.json_texts {
-            read_texts(&mut arguments.members, &self.settings.limits);
+            read_texts(&mut object.members, &self.settings.limits);
         }
-        decode(arguments, self.settings.batch, &self.settings.limits)
+        decode(object, self.settings.batch, &self.settings.limits).map_err(Undecoded::Refused)
     }
 }

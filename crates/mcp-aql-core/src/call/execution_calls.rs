@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use super::Pipeline;
 use super::admit::AdmittedCall;
-use super::route::Routed;
 use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::execution::{ExecutionRecord, ExecutionState, PAGE_SIZES, Status};
@@ -53,13 +52,14 @@ impl Pipeline {
     pub(super) async fn call_on_execution(
         &self,
         which: ExecutionCall,
-        admitted: AdmittedCall<'_>,
+        operation: &GatedOperation,
+        admitted: AdmittedCall,
         context: &Context,
         limits: ReplyLimits,
     ) -> Outcome {
         let call = &admitted.call;
         let request = ExecutionRequest {
-            operation: call.operation,
+            operation,
             arguments: &call.valid.arguments,
             credentials: &call.credentials,
         };
@@ -211,13 +211,16 @@ impl Pipeline {
             return Err(unsupported(&record, "retry"));
         };
         self.permit(operation, context.scope()).await?;
-        let credentials = request.credentials.clone();
-        let valid = self.validate(Routed { operation, params, credentials }, context.scope())?;
+        let (params, credentials) = (params.into(), request.credentials.clone());
+        let valid = self.validate(operation, params, credentials, context.scope())?;
         let context = context.of(operation.spec.name);
         let retry =
             RetryCall { permission: &request.operation.permission, arguments: request.arguments };
-        let admitted = self.admit(valid, &context, Some(retry)).await?;
-        if !self.restart_execution(id, record.attempt, admitted, function, &context).await? {
+        let admitted = self.admit(operation, valid, &context, Some(retry)).await?;
+        if !self
+            .restart_execution((id, record.attempt), operation, admitted, function, &context)
+            .await?
+        {
             // A concurrent retry came first.
             let record = self.find_execution(id, &context).await?;
             return Err(not_in(id, &record, RETRYABLE));

@@ -13,6 +13,7 @@ use super::validate::ValidCall;
 use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::execution::{Begin, NewExecution, Work};
+use crate::gatekeeper::GatedOperation;
 use crate::operation::{Call, Context, ExecutionContext, Outcome, Run};
 use crate::redact::redacted;
 use crate::spec::LifecycleSpec;
@@ -25,13 +26,13 @@ impl Pipeline {
     /// Begins an execution and answers with its state (REQ-LIF-04).
     pub(super) async fn begin_execution(
         &self,
-        admitted: AdmittedCall<'_>,
+        operation: &GatedOperation,
+        admitted: AdmittedCall,
         function: &Arc<dyn Run>,
         context: &Context,
         limits: ReplyLimits,
     ) -> Outcome {
         let AdmittedCall { mut call, permit, slot } = admitted;
-        let operation = call.operation;
         let arguments = &call.valid.arguments;
         let shown = redacted(&operation.parameters, arguments, &self.catalog.shapes);
         let whole = plain(arguments);
@@ -55,7 +56,7 @@ impl Pipeline {
             starts_immediately: self.concurrency.is_open(),
             audit_params: self.services.audit.is_read().then_some(shown),
         };
-        let work = self.work(call, function, context);
+        let work = self.work(operation, call, function, context);
         let id = match self.executions.begin(new, work).await {
             Ok(id) => id,
             Err(error) => {
@@ -70,16 +71,16 @@ impl Pipeline {
     /// Runs a failed execution again. Returns `false` if a concurrent call has done so first.
     pub(super) async fn restart_execution(
         &self,
-        id: &str,
-        attempt: u32,
-        admitted: AdmittedCall<'_>,
+        (id, attempt): (&str, u32),
+        operation: &GatedOperation,
+        admitted: AdmittedCall,
         function: &Arc<dyn Run>,
         context: &Context,
     ) -> Result<bool, OperationError> {
         let AdmittedCall { call, permit, slot } = admitted;
-        let lifecycle = call.operation.spec.lifecycle;
+        let lifecycle = operation.spec.lifecycle;
         let place = (context.session().cloned(), slot.ok_or_else(no_slot)?);
-        let work = self.work(call, function, context);
+        let work = self.work(operation, call, function, context);
         let begun = self.executions.start_retry(id, attempt, place, work).await;
         if !matches!(begun, Ok(true)) {
             permit.release().await;
@@ -93,8 +94,14 @@ impl Pipeline {
 
     /// The future that the task of an execution runs: an ordinary call, once the limit of concurrent calls
     /// permits it.
-    fn work(&self, call: ValidCall<'_>, function: &Arc<dyn Run>, context: &Context) -> Work {
-        let ValidCall { operation, valid, .. } = call;
+    fn work(
+        &self,
+        operation: &GatedOperation,
+        call: ValidCall,
+        function: &Arc<dyn Run>,
+        context: &Context,
+    ) -> Work {
+        let valid = call.valid;
         let (category, timeout) = (operation.spec.category, operation.spec.timeout_seconds);
         // The result is part of the state, which may be part of a batch.
         let limits = ReplyLimits::new(&self.settings.limits).of_execution(ENVELOPE_BYTES);

@@ -1,6 +1,8 @@
-//! The way of a request through an adapter: decode → route → validate → admit → run → reply. Each stage takes
-//! a type that only the stage before creates. [`Pipeline::handle`] and [`Pipeline::call`] show all stages in
-//! order.
+//! The call pipeline: decode → route → permit → validate → admit → run → reply.
+//!
+//! The arguments of a call are often borrowed from the buffer of a connection, so the stages that read them come first and
+//! do not wait ([`Pipeline::receive`]). The future that runs the call owns what they found ([`Pipeline::handle`]). Each call
+//! passes through [`Pipeline::read`] and [`Pipeline::call`]: one of its own, an item of a batch, and `introspect`.
 
 mod admit;
 mod batch;
@@ -13,7 +15,6 @@ mod permit;
 mod reply;
 mod route;
 mod run;
-mod scanned;
 mod validate;
 
 use std::sync::Arc;
@@ -23,23 +24,24 @@ use mcp_aql_protocol::Limits;
 use crate::access::AccessRules;
 use crate::catalog::{Catalog, Views};
 use crate::concurrency::ConcurrencyLimit;
+use crate::error::OperationError;
 use crate::execution::Executions;
 use crate::future::erased;
-use crate::gatekeeper::Gatekeeper;
+use crate::gatekeeper::{GatedOperation, Gatekeeper};
 use crate::observers::Observers;
 use crate::operation::{CallScope, Context, Outcome, StateMap, UpstreamMemory, UsageRecorder};
 use crate::paging::CursorKey;
-use crate::request::{Arguments, OperationInput, Request};
+use crate::request::{Content, Decoded, Refused, Request};
 use crate::response::Reply;
 use crate::router::Endpoint;
 use crate::services::Services;
 use crate::vocab::{ReplyForm, ReplyLimits};
-use observe::within_span;
+use decode::Undecoded;
+use observe::{Observation, within_span};
 use reply::introspects;
 use run::record_usage;
-pub(crate) use scanned::Scanned;
 use tracing::Instrument as _;
-use validate::ValidCall;
+use validate::{ValidCall, resolve_names};
 
 /// The stages of a call with everything that they use. It does not change after the adapter is built.
 pub(crate) struct Pipeline {
@@ -72,72 +74,141 @@ pub(crate) struct CallSettings {
     pub(crate) access: AccessRules,
 }
 
+/// The arguments of a tool call, as the first stages have read them.
+pub(crate) enum Received {
+    One(ReadCall),
+    Batch(Vec<Result<Request<'static>, Refused>>),
+    Undecoded(Undecoded),
+}
+
+/// A call after the stages that read its arguments.
+pub(crate) struct ReadCall {
+    /// The index of the operation with this name, which the endpoint may not offer.
+    operation: Option<usize>,
+    introspects: bool,
+    /// The index of the operation, unless it was not routed, and its valid arguments, unless they are invalid.
+    routed: Result<(usize, Result<ValidCall, OperationError>), OperationError>,
+}
+
+/// The outcome of a call that has not been replied to.
+struct Called<'a> {
+    outcome: Outcome,
+    introspects: bool,
+    observation: Observation<'a>,
+}
+
+impl Received {
+    /// The index of the operation among the entries of the registry, if it is one call of an operation that the endpoint
+    /// offers.
+    pub(crate) fn operation(&self) -> Option<usize> {
+        match self {
+            Self::One(ReadCall { routed: Ok((index, _)), .. }) => Some(*index),
+            _ => None,
+        }
+    }
+}
+
 impl Pipeline {
-    /// Takes a request from its arguments to its reply.
-    pub(crate) async fn handle(
+    /// Decodes the arguments of a tool call, and reads the call if it is not a batch.
+    pub(crate) fn receive(
         &self,
         endpoint: Endpoint,
-        arguments: Arguments,
-        mut scope: CallScope,
-        form: ReplyForm,
-    ) -> Reply {
-        scope.request_bytes = arguments.bytes.or(scope.request_bytes);
+        arguments: Content<'_>,
+        scope: &CallScope,
+    ) -> Received {
         match self.decode(arguments) {
-            Ok(Request::One(input)) => self.handle_one(input, endpoint, scope, form).await,
-            // Boxed, so that the future of a single call stays small.
-            Ok(Request::Batch(items)) => erased(self.call_batch(items, endpoint, scope)).await,
-            Err(refused) => self.reply_to_refused(refused, &scope),
+            Ok(Decoded::One(request)) => Received::One(self.read(request, endpoint, scope)),
+            Ok(Decoded::Batch(items)) => Received::Batch(items),
+            Err(undecoded) => Received::Undecoded(undecoded),
         }
     }
 
-    /// Takes a request of one operation from its parameters to its reply.
-    pub(crate) async fn handle_one(
+    /// Runs what was received, and builds the reply.
+    pub(crate) async fn handle(
         &self,
-        input: OperationInput,
+        received: Received,
         endpoint: Endpoint,
         scope: CallScope,
         form: ReplyForm,
     ) -> Reply {
-        let introspects = introspects(&input.operation);
-        let context = Context::of_call(scope, self.upstream.clone());
-        let observation = self.observe(&input.operation, &context);
-        let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
-        let call = std::pin::pin!(self.call(input, endpoint, &context, limits));
-        let outcome = within_span(observation.observed(), call).await;
-        self.reply(outcome, introspects, &context, form, observation)
-    }
-
-    /// Takes one operation of a request through the stages between decoding and the reply.
-    fn call<'a>(
-        &'a self,
-        input: OperationInput,
-        endpoint: Endpoint,
-        context: &'a Context,
-        limits: ReplyLimits,
-    ) -> impl Future<Output = Outcome> + Send + 'a {
-        let routed = self.route(input, endpoint, context.scope());
-        async move {
-            let routed = routed?;
-            let span = call_log::span(routed.operation, context.scope());
-            let stages = std::pin::pin!(async {
-                self.permit(routed.operation, context.scope()).await?;
-                let valid = self.validate(routed, context.scope())?;
-                self.admit_and_run(valid, context, limits).await
-            });
-            stages.instrument(span).await
+        match received {
+            Received::One(call) => {
+                let context = Context::of_call(scope, self.upstream.clone());
+                let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
+                let called = self.call(call, &context, limits).await;
+                self.reply(called, &context, form)
+            }
+            // Boxed, so that the future of a single call stays small.
+            Received::Batch(items) => erased(self.call_batch(items, endpoint, scope)).await,
+            Received::Undecoded(Undecoded::Refused(refused)) => {
+                self.reply_to_refused(refused, &scope)
+            }
+            Received::Undecoded(Undecoded::Unreadable(error)) => {
+                self.reply_to_unreadable(error, &scope)
+            }
         }
     }
 
-    /// Takes a valid call through the stages between validation and the reply.
-    async fn admit_and_run(
-        &self,
-        valid: ValidCall<'_>,
+    /// Takes a call through the stages that read its arguments: route → permit → validate.
+    fn read(&self, request: Request<'_>, endpoint: Endpoint, scope: &CallScope) -> ReadCall {
+        let Request { operation: name, mut params, mut credentials } = request;
+        let routed = self.route(&name, endpoint, scope).and_then(|index| {
+            let operation = self.operation(index)?;
+            resolve_names(operation, &mut params, &mut credentials);
+            let permitted = self.has_permission(operation, scope);
+            let valid =
+                permitted.and_then(|()| self.validate(operation, params, credentials, scope));
+            Ok((index, valid))
+        });
+        let operation = match &routed {
+            Ok((index, _)) => Some(*index),
+            Err(_) => self.catalog.registry.place_of(&name),
+        };
+        ReadCall { operation, introspects: introspects(&name), routed }
+    }
+
+    /// An item of a batch that is no call.
+    fn refused(&self, refused: Refused) -> ReadCall {
+        let Refused { operation, error, .. } = refused;
+        ReadCall {
+            operation: self.catalog.registry.place_of(&operation),
+            introspects: introspects(&operation),
+            routed: Err(error),
+        }
+    }
+
+    /// Takes a call through the stages that follow: permit, whose denial is in the audit → admit → run.
+    async fn call<'a>(
+        &'a self,
+        call: ReadCall,
         context: &Context,
         limits: ReplyLimits,
-    ) -> Outcome {
-        let admitted = self.admit(valid, context, None).await?;
-        let outcome = self.run(admitted, context, limits).await;
-        record_usage(self.usage.as_deref(), context).await;
-        outcome
+    ) -> Called<'a> {
+        let ReadCall { operation, introspects, routed } = call;
+        let spec = operation.and_then(|index| Some(&self.operation(index).ok()?.spec));
+        let observation = Observation::begin(&self.observers, spec, || context.clone());
+        let stages = std::pin::pin!(async {
+            let (index, valid) = routed?;
+            let operation = self.operation(index)?;
+            let span = call_log::span(operation, context.scope());
+            let stages = std::pin::pin!(async {
+                self.permit(operation, context.scope()).await?;
+                let admitted = self.admit(operation, valid?, context, None).await?;
+                let outcome = self.run(operation, admitted, context, limits).await;
+                record_usage(self.usage.as_deref(), context).await;
+                outcome
+            });
+            stages.instrument(span).await
+        });
+        let outcome = within_span(observation.observed(), stages).await;
+        Called { outcome, introspects, observation }
+    }
+
+    /// Returns the operation at an index among the entries of the registry.
+    fn operation(&self, index: usize) -> Result<&GatedOperation, OperationError> {
+        let entry = self.catalog.registry.entries.get(index);
+        entry
+            .map(|entry| &entry.operation)
+            .ok_or_else(|| OperationError::internal("the operation is not in the registry"))
     }
 }

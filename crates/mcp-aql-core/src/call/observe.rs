@@ -38,11 +38,6 @@ pub(super) struct Observed {
 }
 
 impl Pipeline {
-    /// Begins to observe a call of the operation with this name, which may be unknown.
-    pub(super) fn observe(&self, operation: &str, context: &Context) -> Observation<'_> {
-        Observation::begin(&self.observers, self.spec_of(operation), || context.clone())
-    }
-
     /// Returns the description of the operation with this name, if it exists.
     pub(super) fn spec_of(&self, operation: &str) -> Option<&OperationSpec> {
         self.catalog.registry.get(operation).map(|entry| &entry.operation.spec)

@@ -44,7 +44,8 @@ impl Pipeline {
         }
     }
 
-    fn has_permission(
+    /// Returns the error for a caller without the permission, like [`permit`](Self::permit), without an entry of the audit.
+    pub(super) fn has_permission(
         &self,
         operation: &RegisteredOperation,
         scope: &CallScope,

@@ -2,8 +2,8 @@
 
 use mcp_aql_protocol::ErrorCode;
 
-use super::Pipeline;
 use super::observe::Observation;
+use super::{Called, Pipeline};
 use crate::elicitation::Elicitation;
 use crate::error::OperationError;
 use crate::introspection;
@@ -18,15 +18,9 @@ pub(super) fn introspects(operation: &str) -> bool {
 }
 
 impl Pipeline {
-    /// The reply to one operation, with the warnings of its context. Completes the observation of the call.
-    pub(super) fn reply(
-        &self,
-        outcome: Outcome,
-        introspects: bool,
-        context: &Context,
-        form: ReplyForm,
-        mut observation: Observation<'_>,
-    ) -> Reply {
+    /// The reply to a call, with the warnings of its context. Completes the observation of the call.
+    pub(super) fn reply(&self, called: Called<'_>, context: &Context, form: ReplyForm) -> Reply {
+        let Called { outcome, introspects, mut observation } = called;
         if let Err(error) = &outcome {
             observation.failed(error, &self.observers, || context.clone());
         }

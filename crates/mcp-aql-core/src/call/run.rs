@@ -9,6 +9,7 @@ use super::admit::AdmittedCall;
 use super::validate::ValidCall;
 use crate::error::OperationError;
 use crate::future::erased;
+use crate::gatekeeper::GatedOperation;
 use crate::log_targets::CALLS;
 use crate::operation::{Call, Context, Handler, Outcome, Run, Usage, UsageRecorder};
 use crate::redact::redacted;
@@ -21,11 +22,11 @@ impl Pipeline {
     /// is polled.
     pub(super) fn run<'a>(
         &'a self,
-        mut admitted: AdmittedCall<'a>,
+        operation: &'a GatedOperation,
+        mut admitted: AdmittedCall,
         context: &'a Context,
         limits: ReplyLimits,
     ) -> impl Future<Output = Outcome> + Send + 'a {
-        let operation = admitted.call.operation;
         if let Some(deprecation) = &operation.spec.deprecated {
             let today = chrono::Utc::now().date_naive();
             context.warn(Warning::deprecated("operation", &operation.name, deprecation, today));
@@ -35,23 +36,24 @@ impl Pipeline {
         warnings.into_iter().for_each(|warning| context.warn(warning));
         match &operation.handler {
             Handler::Function(function) if operation.spec.lifecycle.is_none() => {
-                Either::Left(self.run_function(admitted.call, function, context, limits))
+                Either::Left(self.run_function(operation, admitted.call, function, context, limits))
             }
             // Boxed, so that the future of an ordinary call stays small.
-            handler => Either::Right(erased(
-                self.run_execution_or_introspection(handler, admitted, context, limits),
+            _ => Either::Right(erased(
+                self.run_execution_or_introspection(operation, admitted, context, limits),
             )),
         }
     }
 
     fn run_function<'a>(
         &'a self,
-        call: ValidCall<'a>,
+        operation: &'a GatedOperation,
+        call: ValidCall,
         function: &'a Arc<dyn Run>,
         context: &'a Context,
         limits: ReplyLimits,
     ) -> impl Future<Output = Outcome> + Send + 'a {
-        let ValidCall { operation, valid, .. } = call;
+        let valid = call.valid;
         let call = Call {
             arguments: valid.arguments.into_iter(),
             context: context.of(operation.spec.name),
@@ -73,24 +75,24 @@ impl Pipeline {
     /// Begins an execution, runs an operation on executions, or answers `introspect`.
     async fn run_execution_or_introspection(
         &self,
-        handler: &Handler,
-        admitted: AdmittedCall<'_>,
+        operation: &GatedOperation,
+        admitted: AdmittedCall,
         context: &Context,
         limits: ReplyLimits,
     ) -> Outcome {
-        let context = context.of(admitted.call.operation.spec.name);
-        match handler {
+        let context = context.of(operation.spec.name);
+        match &operation.handler {
             Handler::Function(function) => {
-                self.begin_execution(admitted, function, &context, limits).await
+                self.begin_execution(operation, admitted, function, &context, limits).await
             }
             Handler::Execution(which) => {
-                self.call_on_execution(*which, admitted, &context, limits).await
+                self.call_on_execution(*which, operation, admitted, &context, limits).await
             }
             Handler::Introspect => self.introspect(admitted.call, &context).await,
         }
     }
 
-    async fn introspect(&self, call: ValidCall<'_>, context: &Context) -> Outcome {
+    async fn introspect(&self, call: ValidCall, context: &Context) -> Outcome {
         let catalog = self.views.of(context.principal(), &self.catalog);
         let session = context.session();
         let answer = catalog.introspection.answer(call.valid.arguments, session, &*catalog);

@@ -3,16 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::Pipeline;
-use super::route::Routed;
 use crate::error::OperationError;
 use crate::gatekeeper::GatedOperation;
-use crate::operation::{CallScope, Handler};
-use crate::request::Credentials;
+use crate::operation::{CallScope, ExecutionCall, Handler};
+use crate::request::{Credentials, Params};
 use crate::validate::{Known, Rules, ValidParams, validate};
 
-/// A call with valid arguments.
-pub(super) struct ValidCall<'a> {
-    pub(super) operation: &'a GatedOperation,
+/// The valid arguments of a call.
+pub(crate) struct ValidCall {
     pub(super) valid: ValidParams,
     pub(super) credentials: Credentials,
     /// The parameters as they were sent, if the call begins an execution that can be retried with them.
@@ -21,12 +19,13 @@ pub(super) struct ValidCall<'a> {
 
 impl Pipeline {
     /// Checks the parameters of a call (REQ-RQ-07).
-    pub(super) fn validate<'a>(
+    pub(super) fn validate(
         &self,
-        routed: Routed<'a>,
+        operation: &GatedOperation,
+        params: Params<'_>,
+        credentials: Credentials,
         scope: &CallScope,
-    ) -> Result<ValidCall<'a>, OperationError> {
-        let Routed { operation, params, credentials } = routed;
+    ) -> Result<ValidCall, OperationError> {
         let introspects = matches!(operation.handler, Handler::Introspect);
         let lifecycle = operation.spec.lifecycle;
         let rules = Rules {
@@ -38,17 +37,50 @@ impl Pipeline {
             caller: scope.principal(),
         };
         let query = introspects.then(|| params.get("query").cloned()).flatten();
-        let sent = lifecycle.filter(|lifecycle| lifecycle.retry).map(|_| Box::new(params.clone()));
+        let sent = lifecycle.filter(|lifecycle| lifecycle.retry).map(|_| Box::new(params.to_map()));
         let known = Known {
             shapes: &self.catalog.shapes,
             search_operation: &|name| self.catalog.registry.search_operation(name),
         };
         match validate(operation, params, &known, rules) {
-            Ok(valid) => Ok(ValidCall { operation, valid, credentials, sent }),
+            Ok(valid) => Ok(ValidCall { valid, credentials, sent }),
             Err(error) if introspects => {
                 Err(self.catalog.introspection.failure(error, query.as_ref()))
             }
             Err(error) => Err(error),
         }
+    }
+}
+
+/// Resolves the other names that an operation accepts for its parameters and for the token.
+pub(super) fn resolve_names(
+    operation: &GatedOperation,
+    params: &mut Params<'_>,
+    credentials: &mut Credentials,
+) {
+    take_confirmation(operation, params, credentials);
+    if let Some(rename) = operation.rename_params {
+        let mut renamed = std::mem::take(params).into_map();
+        rename(&mut renamed);
+        *params = renamed.into();
+    }
+}
+
+/// Accepts `confirmation_token` as `_confirmation` if calls of the operation may require confirmation,
+/// unless the operation has such a parameter of its own (choice C-18).
+fn take_confirmation(
+    operation: &GatedOperation,
+    params: &mut Params<'_>,
+    credentials: &mut Credentials,
+) {
+    const ALIAS: &str = "confirmation_token";
+    let own = || operation.parameters.iter().any(|parameter| &*parameter.name == ALIAS);
+    let retries = matches!(operation.handler, Handler::Execution(ExecutionCall::Retry));
+    if (retries || operation.permission.may_ask())
+        && !own()
+        && let Some(token) = params.take(ALIAS)
+    {
+        let token = token.as_str().unwrap_or_default().to_owned();
+        credentials.add_confirmation(token);
     }
 }

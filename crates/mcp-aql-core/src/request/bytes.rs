@@ -4,13 +4,13 @@ use mcp_aql_protocol::ErrorCode;
 use mcp_aql_protocol::Limits;
 
 use super::encoding_error::invalid_encoding;
-use super::json_reader::{self, Arguments};
+use super::json_reader::{self, JsonObject};
 use super::limits::{PARSED_DEPTH, too_large};
 use crate::error::OperationError;
 use crate::vocab::json_type;
 
 /// Reads tool arguments from the bytes of a transport (REQ-ENC-01, REQ-ENC-12).
-pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Arguments, OperationError> {
+pub fn parse(bytes: &[u8], limits: &Limits) -> Result<JsonObject, OperationError> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => return Err(invalid_encoding(error.valid_up_to())),

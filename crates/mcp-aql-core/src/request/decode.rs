@@ -1,32 +1,34 @@
 //! Decodes tool arguments into a request.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_aql_protocol::ErrorCode;
 use mcp_aql_protocol::Limits;
 use serde_json::{Map, Value, json};
 
-use super::json_reader::Arguments;
+use super::json_reader::JsonObject;
 use super::limits::{Findings, check_request};
+use super::params::Params;
 use crate::error::OperationError;
 use crate::text::parsed_json;
 use crate::vocab::json_type;
 
 /// A decoded request.
 #[derive(Debug)]
-pub(crate) enum Request {
+pub(crate) enum Decoded<'a> {
     /// One operation.
-    One(OperationInput),
+    One(Request<'a>),
     /// Several operations, in order.
-    Batch(Vec<Result<OperationInput, Refused>>),
+    Batch(Vec<Result<Request<'static>, Refused>>),
 }
 
 /// One operation of a request: its name and its parameters, from `params` and from the top level
 /// (REQ-RQ-01, REQ-RQ-03).
 #[derive(Debug)]
-pub(crate) struct OperationInput {
-    pub(crate) operation: String,
-    pub(crate) params: Map<String, Value>,
+pub(crate) struct Request<'a> {
+    pub(crate) operation: Cow<'a, str>,
+    pub(crate) params: Params<'a>,
     pub(crate) credentials: Credentials,
 }
 
@@ -78,10 +80,11 @@ impl Credentials {
 const CONFIRMATION: &str = "_confirmation";
 const QUOTA_CONTINUE: &str = "_quota_continue";
 
-impl OperationInput {
+impl Request<'_> {
     /// Returns the `params` of the same call, including its tokens.
     pub(crate) fn into_params(self) -> Map<String, Value> {
-        let Self { mut params, credentials, .. } = self;
+        let mut params = self.params.into_map();
+        let credentials = self.credentials;
         let confirmation = (CONFIRMATION, credentials.confirmation());
         for (name, token) in [confirmation, (QUOTA_CONTINUE, credentials.quota_continue())] {
             if let Some(token) = token {
@@ -162,10 +165,10 @@ fn given(value: Value) -> Option<Value> {
 
 /// Checks the sizes of the tool arguments and decodes them.
 pub(crate) fn decode(
-    mut arguments: Arguments,
+    mut arguments: JsonObject,
     batch: bool,
     limits: &Limits,
-) -> Result<Request, Refused> {
+) -> Result<Decoded<'static>, Refused> {
     let Findings { whole, items, altered } = check_request(&mut arguments, limits);
     let mut members = Members::of(arguments.members);
     if let Some(error) = whole {
@@ -173,13 +176,13 @@ pub(crate) fn decode(
         return Err(Refused { batch, ..members.refused(error) });
     }
     match members.operations.take() {
-        None => operation_input(members).map(Request::One),
+        None => request_of(members).map(Decoded::One),
         Some(operations) => decode_batch(operations, (items, altered), &members, batch, limits)
             .map_err(|error| Refused { batch: true, ..members.refused(error) }),
     }
 }
 
-fn operation_input(members: Members) -> Result<OperationInput, Refused> {
+fn request_of(members: Members) -> Result<Request<'static>, Refused> {
     if let Some(error) = fault_of(&members) {
         return Err(members.refused(error));
     }
@@ -204,7 +207,7 @@ fn operation_input(members: Members) -> Result<OperationInput, Refused> {
     if let Some(value) = members.operations {
         params.entry("operations").or_insert(value);
     }
-    Ok(OperationInput { operation, params, credentials })
+    Ok(Request { operation: operation.into(), params: params.into(), credentials })
 }
 
 /// The reason why these members are not a request.
@@ -241,7 +244,7 @@ fn decode_batch(
     members: &Members,
     batch: bool,
     limits: &Limits,
-) -> Result<Request, OperationError> {
+) -> Result<Decoded<'static>, OperationError> {
     let fault = |message: String| OperationError::new(ErrorCode::BatchValidationError, message);
     if !batch {
         return Err(fault("Batches are switched off: send one 'operation' per call".to_owned()));
@@ -277,7 +280,7 @@ fn decode_batch(
         batch_item(index, item, faults.remove(&index))
             .map_err(|refused| Refused { altered: altered.contains(&index), ..refused })
     });
-    Ok(Request::Batch(decoded.collect()))
+    Ok(Decoded::Batch(decoded.collect()))
 }
 
 /// The form of an item, for error messages.
@@ -288,7 +291,7 @@ fn batch_item(
     index: usize,
     item: Value,
     fault: Option<OperationError>,
-) -> Result<OperationInput, Refused> {
+) -> Result<Request<'static>, Refused> {
     let Value::Object(item) = item else {
         let error = fault.unwrap_or_else(|| item_type(index, &item));
         let params = json!({});
@@ -303,7 +306,7 @@ fn batch_item(
     let members = Members::of(item);
     match fault {
         Some(error) => Err(members.refused(error)),
-        None => operation_input(members),
+        None => request_of(members),
     }
 }
 
@@ -324,15 +327,15 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn decoded(value: Value) -> Result<Request, OperationError> {
+    fn decoded(value: Value) -> Result<Decoded<'static>, OperationError> {
         decode(value.as_object().unwrap().clone().into(), true, &Limits::default())
             .map_err(|refused| refused.error)
     }
 
-    fn one(value: Value) -> OperationInput {
+    fn one(value: Value) -> Request<'static> {
         match decoded(value).unwrap() {
-            Request::One(input) => input,
-            Request::Batch(_) => panic!("a batch"),
+            Decoded::One(input) => input,
+            Decoded::Batch(_) => panic!("a batch"),
         }
     }
 
@@ -344,7 +347,7 @@ mod tests {
             "params": {"task_id": "params", "_request_id": 7},
         }));
         assert_eq!(input.operation, "get_task");
-        assert_eq!(Value::from(input.params), json!({"task_id": "params", "limit": 5}));
+        assert_eq!(Value::from(input.params.into_map()), json!({"task_id": "params", "limit": 5}));
     }
 
     #[test]
@@ -397,7 +400,7 @@ mod tests {
             let input = one(request);
             assert_eq!(input.credentials.confirmation(), confirmation, "{value}");
             assert_eq!(input.credentials.quota_continue(), quota_continue, "{value}");
-            assert!(!input.params.keys().any(|name| name.starts_with('_')), "{value}");
+            assert!(!input.params.into_map().keys().any(|name| name.starts_with('_')), "{value}");
         }
         let error = decoded(json!({"operations": [{"operation": "a"}], "_confirmation": "c"}));
         let message = error.unwrap_err().message().to_owned();
@@ -407,7 +410,7 @@ mod tests {
     #[test]
     fn a_list_of_names_and_one_object_are_answered_with_the_same_form() {
         // REQ-BAT-01, REQ-BAT-02
-        let Ok(Request::Batch(items)) = decoded(json!({"operations": ["list_tasks"]})) else {
+        let Ok(Decoded::Batch(items)) = decoded(json!({"operations": ["list_tasks"]})) else {
             panic!("no batch")
         };
         let item = items.into_iter().next().unwrap().unwrap_err().error;
@@ -422,7 +425,7 @@ mod tests {
     fn a_faulty_item_fails_alone() {
         // REQ-BAT-02
         let batch = decoded(json!({"operations": [7, {"operation": "a", "x": 1}, {"params": {}}]}));
-        let Ok(Request::Batch(items)) = batch else { panic!("no batch") };
+        let Ok(Decoded::Batch(items)) = batch else { panic!("no batch") };
         let codes: Vec<_> = items
             .iter()
             .map(|item| item.as_ref().map_err(|fault| fault.error.code()).map(|_| ()))

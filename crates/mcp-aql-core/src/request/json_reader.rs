@@ -14,9 +14,9 @@ use crate::error::OperationError;
 use crate::shape::Path;
 use crate::text::clean;
 
-/// The tool arguments of one request.
+/// An object that was read from JSON.
 #[derive(Debug, Default)]
-pub struct Arguments {
+pub struct JsonObject {
     /// The members. A repeated member has its last value, or `null` inside an item of a batch.
     pub members: Map<String, Value>,
     /// The values that could not be kept as they were sent. The request or the item of a batch is refused.
@@ -25,7 +25,7 @@ pub struct Arguments {
     pub bytes: Option<usize>,
 }
 
-impl From<Map<String, Value>> for Arguments {
+impl From<Map<String, Value>> for JsonObject {
     fn from(members: Map<String, Value>) -> Self {
         Self { members, ..Self::default() }
     }
@@ -44,10 +44,10 @@ pub struct Loss {
 const MAX_LOSSES: usize = 1;
 
 /// Reads an object. `Ok(Err(…))` holds a value that is not an object.
-pub fn read(text: &str) -> serde_json::Result<Result<Arguments, Value>> {
+pub fn read(text: &str) -> serde_json::Result<Result<JsonObject, Value>> {
     Ok(match read_value(text, None)? {
         (Value::Object(members), losses) => {
-            Ok(Arguments { members, losses, bytes: Some(text.len()) })
+            Ok(JsonObject { members, losses, bytes: Some(text.len()) })
         }
         (other, _) => Err(other),
     })

@@ -6,7 +6,7 @@ use mcp_aql_protocol::ErrorCode;
 use mcp_aql_protocol::Limits;
 use serde_json::{Map, Value};
 
-use super::json_reader::Arguments;
+use super::json_reader::JsonObject;
 use crate::error::OperationError;
 use crate::shape::Path;
 use crate::text::clean;
@@ -59,7 +59,7 @@ impl Findings {
 /// Checks a request against the limits, and finds U+0000 in text and values that were lost when it was read
 /// (REQ-ENC-02, REQ-ENC-05, REQ-ENC-08, REQ-ENC-10 to REQ-ENC-12). The size is that of the serialized tool
 /// arguments. Faults inside an item of a batch belong to that item (REQ-BAT-02).
-pub(crate) fn check_request(arguments: &mut Arguments, limits: &Limits) -> Findings {
+pub(crate) fn check_request(arguments: &mut JsonObject, limits: &Limits) -> Findings {
     let members = &arguments.members;
     let mut findings = Findings::default();
     let mut at_most = 2_usize;
@@ -343,7 +343,7 @@ mod tests {
     }
 
     fn checked(value: &Value) -> Result<(), OperationError> {
-        let mut arguments = Arguments::from(value.as_object().unwrap().clone());
+        let mut arguments = JsonObject::from(value.as_object().unwrap().clone());
         let findings = check_request(&mut arguments, &limits());
         assert!(findings.items.is_empty());
         findings.whole.map_or(Ok(()), Err)
@@ -404,7 +404,7 @@ mod tests {
         ]);
         let limits = Limits { max_array_elements: 10, max_string_length: 10, ..limits() };
         let mut arguments =
-            Arguments::from(json!({ "operations": items }).as_object().unwrap().clone());
+            JsonObject::from(json!({ "operations": items }).as_object().unwrap().clone());
         let findings = check_request(&mut arguments, &limits);
         assert!(findings.whole.is_none());
         let found: Vec<_> = findings
@@ -425,7 +425,7 @@ mod tests {
         );
         // A request that is too large is refused as a whole, even if its items have faults too.
         let long = json!({ "operations": ["x".repeat(11), "y".repeat(200)] });
-        let mut arguments = Arguments::from(long.as_object().unwrap().clone());
+        let mut arguments = JsonObject::from(long.as_object().unwrap().clone());
         let whole = check_request(&mut arguments, &limits).whole;
         assert_eq!(whole.unwrap().details()["limit_type"], "request_size");
     }
@@ -474,7 +474,7 @@ mod tests {
         }
         let mut arguments = Map::new();
         arguments.insert("a".into(), value);
-        let mut arguments = Arguments::from(arguments);
+        let mut arguments = JsonObject::from(arguments);
         let whole = check_request(&mut arguments, &Limits::default()).whole;
         assert_eq!(whole.unwrap().details()["limit_type"], "nesting_depth");
         // Dropping a value of this depth would recurse too, so it is dropped level by level.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Reply;
 use super::reply::push_warnings;
-use crate::request::{OperationInput, Refused, too_large};
+use crate::request::{Refused, Request, too_large};
 use crate::warning::Warning;
 
 /// The reply to a batch, to which results are added in order.
@@ -94,7 +94,7 @@ impl BatchReply {
         mut self,
         operation: &str,
         reply: &Reply,
-        rest: impl Iterator<Item = Result<OperationInput, Refused>>,
+        rest: impl Iterator<Item = Result<Request<'static>, Refused>>,
     ) -> Reply {
         let (succeeded, failed) = (self.succeeded, self.failed);
         let halted = succeeded + failed;
@@ -107,7 +107,7 @@ impl BatchReply {
         for (place, item) in (halted + 1..).zip(rest) {
             let (operation, params) = match item {
                 Ok(mut input) => {
-                    let operation = std::mem::take(&mut input.operation);
+                    let operation = std::mem::take(&mut input.operation).into_owned();
                     (operation, input.into_params().into())
                 }
                 Err(refused) if refused.altered => {

@@ -5,5 +5,5 @@ mod reply;
 mod result;
 
 pub(crate) use batch::BatchReply;
-pub use reply::Reply;
+pub use reply::{PendingReply, Reply};
 pub use result::{ErrorDetail, OperationResult};

@@ -1,9 +1,13 @@
 //! A single reply.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
 use mcp_aql_protocol::ErrorCode;
 
 use crate::elicitation::UserQuestion;
 use crate::error::OperationError;
+use crate::future::BoxFuture;
 use crate::operation::Payload;
 use crate::request::write_json;
 use crate::vocab::{ReplyForm, ReplyLimits};
@@ -25,6 +29,34 @@ pub struct Reply {
     /// The question that the client gets instead of the text, if the call could be
     /// [repeated](crate::transport::Elicitation::Repeating) with an answer.
     pub question: Option<Box<UserQuestion>>,
+}
+
+/// The reply to a tool call whose arguments were read. The call runs while this future is polled.
+#[must_use = "the call runs when this is awaited"]
+pub struct PendingReply {
+    operation: Option<usize>,
+    reply: BoxFuture<'static, Reply>,
+}
+
+impl PendingReply {
+    pub(crate) fn new(operation: Option<usize>, reply: BoxFuture<'static, Reply>) -> Self {
+        Self { operation, reply }
+    }
+
+    /// Returns the index of the operation among all operations of the adapter, if it is one call of an operation that the
+    /// endpoint offers, and the reply.
+    #[doc(hidden)]
+    pub fn into_parts(self) -> (Option<usize>, BoxFuture<'static, Reply>) {
+        (self.operation, self.reply)
+    }
+}
+
+impl Future for PendingReply {
+    type Output = Reply;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Reply> {
+        self.reply.as_mut().poll(context)
+    }
 }
 
 impl Reply {

@@ -82,20 +82,16 @@ impl Registry {
         Some(&**self.entries.get(self.place_of(name)?)?)
     }
 
-    /// Returns the operation of this name, if it may be called through this endpoint (REQ-EPT-03,
+    /// Returns the index of the operation of this name, if it may be called through this endpoint (REQ-EPT-03,
     /// REQ-EPT-16).
-    pub(crate) fn route(&self, name: &str, endpoint: Endpoint) -> Result<&Entry, OperationError> {
-        let entry = self.get(name).ok_or_else(|| self.unknown(name))?;
+    pub(crate) fn route(&self, name: &str, endpoint: Endpoint) -> Result<usize, OperationError> {
+        let index = self.place_of(name);
+        let found = index.and_then(|index| Some((index, self.entries.get(index)?)));
+        let (index, entry) = found.ok_or_else(|| self.unknown(name))?;
         match entry.other_family(endpoint) {
             Some(family) => Err(self.mismatch(&entry.operation, family, entry.family)),
-            None => Ok(entry),
+            None => Ok(index),
         }
-    }
-
-    /// Like [`route`](Self::route), without the error. Returns the place of the operation among the entries.
-    pub(crate) fn find(&self, name: &str, endpoint: Endpoint) -> Option<usize> {
-        let place = self.place_of(name)?;
-        self.entries.get(place)?.other_family(endpoint).is_none().then_some(place)
     }
 
     /// The operation that searches what an operation lists, if there is exactly one, and its parameter for

@@ -6,13 +6,13 @@ mod meaning;
 mod warnings;
 
 use mcp_aql_protocol::Limits;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::operation::{CompositeValues, Parameter, RegisteredOperation};
 use crate::principal::Principal;
-use crate::request::{IndexedArguments, json_in_text, read_parameter};
+use crate::request::{Params, json_in_text};
 use crate::shape::{FaultKind, Faults, Path, Shapes};
 use crate::warning::Warning;
 use errors::{
@@ -74,14 +74,14 @@ pub(crate) struct Known<'a> {
 /// Checks the parameters of a call.
 pub(crate) fn validate(
     operation: &RegisteredOperation,
-    mut params: Map<String, Value>,
+    params: Params<'_>,
     known: &Known<'_>,
     rules: Rules<'_>,
 ) -> Result<ValidParams, OperationError> {
-    if rules.camel_case_aliases {
-        resolve_aliases(operation, &mut params);
+    let (mut arguments, mut unknown) = sort(operation, params);
+    if rules.camel_case_aliases && !unknown.is_empty() {
+        resolve_aliases(operation, &mut arguments, &mut unknown);
     }
-    let (mut arguments, unknown) = sort(operation, params);
     if let Some(limits) = rules.json_texts {
         read_json_texts(operation, &mut arguments, known.shapes, limits);
     }
@@ -147,30 +147,6 @@ fn refuse(
     Ok(checked.warnings)
 }
 
-/// Checks the parameters of a call whose text was scanned. Returns `None` if one of them is invalid or unknown. Then
-/// [`validate`] explains all faults.
-pub(crate) fn validate_indexed(
-    operation: &RegisteredOperation,
-    sent: &IndexedArguments<'_>,
-    shapes: &Shapes,
-    limits: &Limits,
-    (caller, whole): (Option<&Principal>, bool),
-) -> Option<ValidParams> {
-    let mut arguments = absent_arguments(operation);
-    for (name, text) in sent.params() {
-        let argument = arguments.iter_mut().find(|argument| argument.name == *name)?;
-        let value = read_parameter(name, text, limits)?;
-        if argument.value.replace(value).is_some() {
-            return None;
-        }
-    }
-    let Checked { missing, faults, warnings } = check(operation, &mut arguments, shapes);
-    if !missing.is_empty() || !faults.is_empty() {
-        return None;
-    }
-    finish(operation, arguments, &[], warnings, (caller, whole)).ok()
-}
-
 /// The faults of single parameters.
 struct Checked<'a> {
     missing: Vec<&'a Parameter>,
@@ -221,26 +197,22 @@ fn finish(
     Ok(ValidParams { arguments, warnings, composites })
 }
 
-/// Returns the values in the order of the table, and those whose names are not in it.
+/// Returns the values in the order of the table, and by name those whose names are not in it.
 fn sort(
     operation: &RegisteredOperation,
-    params: Map<String, Value>,
+    params: Params<'_>,
 ) -> (Vec<Argument>, Vec<(String, Value)>) {
-    let mut arguments = absent_arguments(operation);
+    let absent = |parameter: &Parameter| Argument { name: parameter.spec.name, value: None };
+    let mut arguments: Vec<_> = operation.parameters.iter().map(absent).collect();
     let mut unknown = Vec::new();
     for (name, value) in params {
         match arguments.iter_mut().find(|argument| argument.name == name) {
             Some(argument) => argument.value = Some(value),
-            None => unknown.push((name, value)),
+            None => unknown.push((name.into_owned(), value)),
         }
     }
+    unknown.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
     (arguments, unknown)
-}
-
-/// One argument without a value for each parameter of the table.
-fn absent_arguments(operation: &RegisteredOperation) -> Vec<Argument> {
-    let absent = |parameter: &Parameter| Argument { name: parameter.spec.name, value: None };
-    operation.parameters.iter().map(absent).collect()
 }
 
 /// Replaces texts by the objects and lists that they contain, where the parameter has that type and not the one of a text.
@@ -266,19 +238,18 @@ fn read_json_texts(
     }
 }
 
-/// Replaces `taskId` by `task_id` if there is no parameter `taskId`. A value under the parameter's own name
+/// Accepts `taskId` for `task_id` if there is no parameter `taskId`. A value under the parameter's own name
 /// takes precedence.
-fn resolve_aliases(operation: &RegisteredOperation, params: &mut Map<String, Value>) {
-    let is_known = |name: &str| operation.parameters.iter().any(|it| *it.name == *name);
-    if params.keys().all(|name| is_known(name)) {
-        return;
-    }
-    for parameter in &operation.parameters {
+fn resolve_aliases(
+    operation: &RegisteredOperation,
+    arguments: &mut [Argument],
+    unknown: &mut Vec<(String, Value)>,
+) {
+    for (parameter, argument) in operation.parameters.iter().zip(arguments) {
         let alias = camel_case(&parameter.name);
-        if !is_known(&alias)
-            && let Some(value) = params.remove(&alias)
-        {
-            params.entry(parameter.name.to_string()).or_insert(value);
+        if let Some(index) = unknown.iter().position(|(name, _)| *name == alias) {
+            let (_, value) = unknown.remove(index);
+            argument.value.get_or_insert(value);
         }
     }
 }

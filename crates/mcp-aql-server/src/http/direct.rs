@@ -17,6 +17,7 @@ use mcp_aql_core::call_origin::CallOrigin;
 use mcp_aql_core::future::erased;
 use mcp_aql_core::operation::{CallScope, Cancellation};
 use mcp_aql_core::principal::Principal;
+use mcp_aql_core::request::Arguments;
 use mcp_aql_core::transport::Extensions;
 use tokio_util::sync::CancellationToken;
 
@@ -33,7 +34,6 @@ use crate::elicitation;
 use crate::mcp_version::{MCP_VERSIONS, NEWEST, WITH_BATCHES, has_handshake};
 use crate::request_meta::RequestMeta;
 use crate::server::{Server, ServerState};
-use crate::service::{SentArguments, ToolArguments};
 use crate::wire::{Message, canonical_id, decode};
 
 /// The header with the id of a session.
@@ -156,8 +156,8 @@ impl DirectCalls {
         let meta = RequestMeta::read(call.meta)?;
         let elicitation = elicitation::of_call(&call, &meta).ok()?;
         let mut arguments = match call.index {
-            Some(index) => SentArguments::Indexed(index).into(),
-            None => ToolArguments::read(call.arguments, self.server.limits()).ok()?,
+            Some(index) => Arguments::from(index),
+            None => Arguments::read(call.arguments, self.server.limits()).ok()?,
         };
         // The answers to a batch share a limit, which the plain form counts towards.
         if room.is_none() {
@@ -242,7 +242,7 @@ impl DirectCalls {
 /// A decoded call.
 struct DecodedCall<'a> {
     tool: usize,
-    arguments: ToolArguments<'a>,
+    arguments: Arguments<'a>,
     meta: RequestMeta,
     /// The request's id, in its original spelling.
     id: Box<str>,

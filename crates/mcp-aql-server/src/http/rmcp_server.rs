@@ -11,6 +11,7 @@ use futures_util::FutureExt as _;
 use mcp_aql_core::future::erased;
 use mcp_aql_core::operation::{CallScope, Cancellation};
 use mcp_aql_core::principal::Principal;
+use mcp_aql_core::request::Arguments;
 use mcp_aql_core::response::Reply;
 use mcp_aql_core::transport::Elicitation;
 use rmcp::model::{
@@ -40,9 +41,7 @@ use crate::mcp_version::{NEWEST, has_handshake};
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::server::{Server, ServerState};
-use crate::service::{
-    SentArguments, ServerDescription, ToolArguments, ToolDefinition, ToolHints, panicked,
-};
+use crate::service::{ServerDescription, ToolDefinition, ToolHints, panicked};
 use crate::tasks::TaskCall;
 use crate::wire::{MalformedCall, Message, REPEATED_MEMBER, decode};
 
@@ -131,7 +130,7 @@ impl RmcpServer {
                 }
                 // rmcp may know the request by another id.
                 Message::Call(call) => {
-                    (call.id.to_owned(), ToolArguments::read(call.arguments, server.limits()))
+                    (call.id.to_owned(), Arguments::read(call.arguments, server.limits()))
                 }
                 // rmcp accepts a message with a repeated member.
                 _ => return Err(RpcError::new(-32602, REPEATED_MEMBER)),
@@ -139,7 +138,7 @@ impl RmcpServer {
             None => {
                 let members = request.arguments.unwrap_or_default();
                 let id = serde_json::to_string(&context.id).unwrap_or_default();
-                (id, Ok(SentArguments::Parsed(members.into()).into()))
+                (id, Ok(members.into()))
             }
         };
         let origin = take_origin(&mut extensions, &id, &request.name);
@@ -149,7 +148,7 @@ impl RmcpServer {
         let meta = RequestMeta(context.meta.0.0.clone());
         let elicitation = self.elicitation(&meta, answers, context);
         let scope = CallScope { extensions, origin, elicitation, ..cancellation.clone().into() };
-        let operation = arguments.as_ref().ok().and_then(ToolArguments::operation);
+        let operation = arguments.as_ref().ok().and_then(Arguments::operation);
         let modern = meta.protocol_version() == Some(NEWEST);
         if let Some(protocol) = server.task_protocol(None, &meta, modern, operation) {
             let (meta, notifier) = (&meta, Arc::new(notifier));

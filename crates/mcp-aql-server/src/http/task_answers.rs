@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use mcp_aql_core::call_origin::CallOrigin;
 use mcp_aql_core::operation::{CallScope, Cancellation};
+use mcp_aql_core::request::Arguments;
 use rmcp::model::{
     CallToolResponse, CallToolResult, CreateTaskResult, CustomRequest, CustomResult,
     InputRequiredResult,
@@ -23,7 +24,7 @@ use crate::mcp_version::NEWEST;
 use crate::request_meta::{PROTOCOL_VERSION, RequestMeta};
 use crate::rpc_error::RpcError;
 use crate::server::Server;
-use crate::service::{ToolArguments, panicked};
+use crate::service::panicked;
 use crate::tasks::{TaskCall, TaskProtocol, is_task_method};
 use crate::tool_table::ToolTable;
 use crate::wire::{Message, REPEATED_MEMBER, decode};
@@ -83,7 +84,7 @@ async fn answer_utility(
             let tool = server.tools().index(&call.name);
             let tool = tool.ok_or_else(|| server.service().unknown_tool(&call.name))?;
             let protocol = TaskProtocol::Utility;
-            let arguments = ToolArguments::read(call.arguments, server.limits());
+            let arguments = Arguments::read(call.arguments, server.limits());
             let notifier = Arc::new(PeerNotifier(context.peer.clone()));
             let task = call.task;
             let call = TaskCall { protocol, tool, arguments, task, meta: &meta, notifier, scope };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use mcp_aql_core::operation::{CallScope, Cancellation};
+use mcp_aql_core::request::Arguments;
 use serde_json::value::RawValue;
 
 use super::answer_target::AnswerTarget;
@@ -12,7 +13,7 @@ use super::message_reader::MessageReader;
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::server::no_room;
-use crate::service::{ToolArguments, panicked};
+use crate::service::panicked;
 use crate::tasks::{TaskCall, TaskProtocol, TaskRequest};
 use crate::wire::{OtherRequest, ToolCall, respond_with, write_error};
 
@@ -50,7 +51,7 @@ impl MessageReader {
         let [arguments, task]: [Option<Box<str>>; 2] =
             [call.arguments, call.task].map(|text| text.map(Box::from));
         let answer = async move {
-            let arguments = ToolArguments::read(arguments.as_deref(), server.limits());
+            let arguments = Arguments::read(arguments.as_deref(), server.limits());
             let (task, meta) = (task.as_deref(), &meta);
             let call = TaskCall { protocol, tool, arguments, task, meta, notifier, scope };
             server.call_with_tasks(call).await

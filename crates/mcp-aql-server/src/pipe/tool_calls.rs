@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt as _;
 use mcp_aql_core::future::erased;
 use mcp_aql_core::operation::{CallScope, Cancellation};
+use mcp_aql_core::request::Arguments;
 use mcp_aql_core::transport::Elicitation;
 
 use super::answer_target::AnswerTarget;
@@ -18,7 +19,7 @@ use super::message_reader::MessageReader;
 use crate::elicitation;
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
-use crate::service::{SentArguments, ToolArguments, ToolWork};
+use crate::service::ToolWork;
 use crate::wire::{ToolCall, canonical_id};
 
 /// A call that has not returned yet.
@@ -48,7 +49,7 @@ impl MessageReader {
             Err(error) => return self.error(Some(call.id), &error, answers),
         };
         let indexed = call.index.take().filter(|_| answers.room().is_none());
-        let mut work = match indexed.map(|index| SentArguments::Indexed(index).into()) {
+        let mut work = match indexed.map(Arguments::from) {
             Some(arguments) if meta.progress_token(&arguments).is_none() => {
                 self.server.call(tool, arguments.for_quoted_reply(), &meta, scope)
             }
@@ -129,11 +130,11 @@ impl MessageReader {
         let arguments: Option<Box<str>> = arguments.map(Box::from);
         let room = answers.room().cloned();
         let work = erased(async move {
-            let arguments = ToolArguments::read(arguments.as_deref(), server.limits());
+            let arguments = Arguments::read(arguments.as_deref(), server.limits());
             let arguments = match room {
                 // The answers to a batch share a limit, which the plain form counts towards.
                 Some(_) => arguments,
-                None => arguments.map(ToolArguments::for_quoted_reply),
+                None => arguments.map(Arguments::for_quoted_reply),
             };
             let work = pin!(server.reply(tool, arguments, &meta, &outbox, scope));
             server.within(room.as_ref(), None, work).await

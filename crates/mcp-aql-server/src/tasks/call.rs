@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::spawn;
 use mcp_aql_core::operation::CallScope;
+use mcp_aql_core::request::Arguments;
 use mcp_aql_core::response::Reply;
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
@@ -17,13 +18,12 @@ use crate::progress::Notifier;
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::server::Server;
-use crate::service::ToolArguments;
 
 /// A tool call that may run as a task.
 pub(crate) struct TaskCall<'a> {
     pub(crate) protocol: TaskProtocol,
     pub(crate) tool: usize,
-    pub(crate) arguments: Result<ToolArguments<'a>, OperationError>,
+    pub(crate) arguments: Result<Arguments<'a>, OperationError>,
     /// The member `task` of the parameters.
     pub(crate) task: Option<&'a str>,
     pub(crate) meta: &'a RequestMeta,
@@ -58,7 +58,7 @@ impl Server {
             return Err(invalid_params(form));
         }
         let Some(source) = self.service().tasks() else { return Err(not_a_task(None)) };
-        let is_started = |arguments: &ToolArguments<'_>| {
+        let is_started = |arguments: &Arguments<'_>| {
             arguments.operation().is_some_and(|name| source.starts_execution(name))
         };
         let arguments = match (arguments, protocol) {

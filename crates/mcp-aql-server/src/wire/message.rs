@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use mcp_aql_core::error::OperationError;
-use mcp_aql_core::request::{IndexedArguments, Scanner, invalid_encoding};
+use mcp_aql_core::request::{IndexedCall, Scanner, invalid_encoding};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -42,7 +42,7 @@ pub(crate) struct ToolCall<'a> {
     /// The tool's arguments, a JSON object.
     pub(crate) arguments: Option<&'a str>,
     /// The members of `arguments`, if these have the usual form.
-    pub(crate) index: Option<IndexedArguments<'a>>,
+    pub(crate) index: Option<IndexedCall<'a>>,
     /// The request's `_meta`.
     pub(crate) meta: Option<&'a str>,
     /// The answers that the client sends along with a repeated call, as JSON.
@@ -246,7 +246,7 @@ fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
     scanner.object(|scanner, name| {
         let repeats = match name {
             "name" => tool.replace(scanner.plain_string()?).is_some(),
-            "arguments" => arguments.replace(IndexedArguments::read(scanner)?).is_some(),
+            "arguments" => arguments.replace(IndexedCall::read(scanner)?).is_some(),
             "_meta" => meta.replace(scanner.value()?).is_some(),
             "inputResponses" => responses.replace(scanner.value()?).is_some(),
             "requestState" => state.replace(scanner.value()?).is_some(),

@@ -106,7 +106,7 @@ async fn log_lines_repeat_no_member() {
             tokio::task::yield_now().await;
         }
     }
-    let malformed = adapter.handle_bytes(Endpoint::Unified, b"{\xff", CallScope::default()).await;
+    let malformed = adapter.handle(Endpoint::Unified, b"{\xff", CallScope::default()).await;
     assert!(malformed.code.is_some());
     adapter.end_sessions().await;
     let [nested, flat] =

@@ -57,7 +57,7 @@ fn adapter(items: &[Item], budget: usize) -> Adapter {
 async fn ask(adapter: &Adapter, operation: &str, params: &Value) -> (usize, Value) {
     let text = json!({ "operation": operation, "params": params }).to_string();
     let scope = CallScope::default();
-    let reply = adapter.handle_bytes(Endpoint::Unified, text.as_bytes(), scope).await;
+    let reply = adapter.handle(Endpoint::Unified, text.as_bytes(), scope).await;
     (reply.text.len(), serde_json::from_str(&reply.text).unwrap())
 }
 

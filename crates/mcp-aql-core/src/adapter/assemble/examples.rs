@@ -22,14 +22,12 @@ pub(super) fn examples(
         whole: false,
         caller: None,
     };
-    let check = |params: &str| match serde_json::from_str(params) {
-        Ok(params) => {
-            match validate(operation, params, &Known { shapes, search_operation: &|_| None }, rules)
-            {
-                Ok(valid) => valid.accepted_by_types(operation),
-                Err(error) => Err(error.message().to_owned()),
-            }
-        }
+    let known = Known { shapes, search_operation: &|_| None };
+    let check = |params: &str| match serde_json::from_str::<Map<String, Value>>(params) {
+        Ok(params) => match validate(operation, params.into(), &known, rules) {
+            Ok(valid) => valid.accepted_by_types(operation),
+            Err(error) => Err(error.message().to_owned()),
+        },
         Err(_) => Err("it is not a JSON object".to_owned()),
     };
     let mut shown = Vec::new();
