@@ -154,7 +154,7 @@ async fn odd_names_types_and_defaults_become_an_adapter() {
         "The primary key of the table 'amounts' is neither a whole number nor a text nor a UUID.",
         "The table 'heir\"s' is left out, because other tables inherit from it: two rows may have one identifier.",
         "The table 'heirs' has a primary key of 0 columns. A resource has one identifier.",
-        "The column 'other_id' of 'main' is no reference, because it refers to the schema 'o'ther<U+000A>'.",
+        "The column 'other_id' of 'main' is no reference, because it refers to the schema 'o'neil<U+000A>'.",
         "The default of the column 'wide' of 'order_items' does not apply: a new record without it is an error.",
         "The default of the column 'far' of 'order_items' does not apply: a new record without it is an error.",
         "The default of the column 'level' of 'order_items' does not apply: a new record without it is an error.",

@@ -123,7 +123,7 @@ fn details(database: &PostgresDatabase) -> SqlStore<Detail, PostgresDatabase> {
     SqlStore::new(table, database.clone())
 }
 
-// The column 'other_id' of 'main' is no reference, because it refers to the schema 'o'ther<U+000A>'.
+// The column 'other_id' of 'main' is no reference, because it refers to the schema 'o'neil<U+000A>'.
 
 /// A main.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]

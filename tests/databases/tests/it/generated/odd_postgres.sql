@@ -19,11 +19,11 @@ CREATE TABLE adapter (
     id serial PRIMARY KEY, "UPPER" int, upper int, "a-b" int, "a b" int, "ID" text, _ int, "日本" int,
     filter text, sort int, "größe" int
 );
-CREATE SCHEMA "o'ther
+CREATE SCHEMA "o'neil
 ";
-CREATE TABLE "o'ther
+CREATE TABLE "o'neil
 ".main (id serial PRIMARY KEY);
-CREATE TABLE main (id serial PRIMARY KEY, main int, other_id int REFERENCES "o'ther
+CREATE TABLE main (id serial PRIMARY KEY, main int, other_id int REFERENCES "o'neil
 ".main);
 CREATE TABLE details (
     main_id int PRIMARY KEY REFERENCES main, note text, "Place" bigint GENERATED ALWAYS AS IDENTITY (START WITH 7),
