@@ -342,6 +342,13 @@ mod tests {
             (json!({"type": "integer"}), json!(1.5), Some("x: integer, not number")),
             (json!({"type": "integer", "format": "uint8"}), json!(256), Some("x must be 0 to 255")),
             (json!({"type": "number"}), json!(1), None),
+            (json!({"type": "number", "format": "double"}), json!(1e39), None),
+            (json!({"type": "number", "format": "float"}), json!(3.4028235e38), None),
+            (
+                json!({"type": "array", "items": {"type": ["number", "null"], "format": "float"}}),
+                json!([null, -1e39]),
+                Some("x[1] must be -3.4e38 to 3.4e38"),
+            ),
             (json!({"type": ["string", "null"]}), json!(null), None),
             (json!({"type": "string"}), json!(null), Some("x: string, not null")),
             (

@@ -17,7 +17,15 @@ impl Checks {
             return Some(self.must_be_one(value));
         }
         match value {
-            Value::Number(_) => self.out_of_range(Bound::of(value)?),
+            Value::Number(number) => {
+                // It would become infinite, which JSON cannot write.
+                #[expect(clippy::cast_possible_truncation, reason = "the type has 32 bits")]
+                let exceeds = |number: f64| (number as f32).is_infinite();
+                match self.single && number.as_f64().is_some_and(exceeds) {
+                    true => Some("must be -3.4e38 to 3.4e38".to_owned()),
+                    false => self.out_of_range(Bound::of(value)?),
+                }
+            }
             Value::String(text) => self.bad_text(text),
             Value::Array(values) => {
                 let (least, most) =

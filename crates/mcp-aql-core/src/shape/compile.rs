@@ -183,7 +183,8 @@ impl Compiler {
                     checks.maximum = checks.maximum.or(Some(Bound::Int(high)));
                 }
                 None if format == "uint" => checks.counts = true,
-                None if matches!(format, "float" | "double" | "int") => {}
+                None if format == "float" => checks.single = true,
+                None if matches!(format, "double" | "int") => {}
                 None => match Format::from_name(format) {
                     Some(format) => checks.format = Some(format),
                     None => checks.other_format = Some(format.to_owned()),

@@ -161,6 +161,8 @@ pub struct Checks {
     pub maximum: Option<Bound>,
     /// Whether the minimum is 0 because of an unsigned type: it is checked, but not described.
     pub counts: bool,
+    /// Whether the type of the number has 32 bits and a fraction. Its range is checked, but not described.
+    pub single: bool,
     /// A number that the value must exceed.
     pub above: Option<Bound>,
     /// A number that the value must stay below.

@@ -90,7 +90,12 @@ fn highest_of_sqlite(context: &Context<'_>, column: &str, has_sequences: bool) -
         }
         false => "0".to_owned(),
     };
-    format!("max(CAST(ifnull(({stored}), 0) AS INTEGER), ifnull(({kept}), 0), 0)")
+    // SQLite finds the largest value in the index, and only looks for a free number if there is none after it.
+    let highest = format!(
+        "SELECT CASE WHEN typeof(highest) = 'integer' AND highest {below} THEN highest ELSE ({stored}) END FROM \
+         (SELECT max({column}) AS highest FROM {schema}{table})"
+    );
+    format!("max(CAST(ifnull(({highest}), 0) AS INTEGER), ifnull(({kept}), 0), 0)")
 }
 
 /// The number in a statement's only row.
