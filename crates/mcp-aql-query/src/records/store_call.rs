@@ -89,8 +89,9 @@ impl<'a, R: Resource> StoreCall<'a, R> {
         self.all_given()?.get(field)
     }
 
-    /// Returns `true` if rules of the author decide on the changes of the call.
-    pub(crate) const fn is_ruled(&self) -> bool {
+    /// Returns `true` if rules of the author decide on the changes of the call. A store must then not pass them values that
+    /// only stand for others, which it cannot read.
+    pub const fn is_ruled(&self) -> bool {
         self.is_ruled
     }
 
