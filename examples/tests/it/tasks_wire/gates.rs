@@ -55,8 +55,8 @@ async fn a_task_is_deleted_after_confirmation_alone() {
     let (reply, _) = client.call_once(DELETE, "delete_task", confirmed.clone()).await;
     assert_eq!(reply["data"]["deleted"]["task_id"], "t-1", "{reply}");
     let (reply, _) = client.call_once(DELETE, "delete_task", confirmed).await;
-    // The preview refuses the call before its token is looked at.
-    assert_eq!(reply["error"]["code"], "NOT_FOUND_RESOURCE");
+    // The task is gone, and the token tells why.
+    assert_eq!(reply["error"]["code"], "TOKEN_ALREADY_USED");
     client.data(READ, "get_task", json!({ "task_id": "t-2" })).await;
     client.close().await;
 }

@@ -196,10 +196,9 @@ struct Issued {
 impl Issued {
     /// Whether the token allows a call, as the book describes it.
     fn allows(&self, caller: &Caller, call: &Call, now: i64) -> bool {
-        // Without a session, the principal has one of its own.
+        // Without a session, the principal has one of its own for each tenant.
         let is_own = self.caller.subject == caller.subject && self.caller.session == caller.session;
-        let reads_claim = call.operation == "delete_tenant_order";
-        let has_same_claims = !reads_claim || self.caller.tenant == caller.tenant;
+        let has_same_claims = self.caller.tenant == caller.tenant;
         let is_fresh = !self.is_used && now - self.issued_at <= LIFETIME;
         is_own && has_same_claims && is_fresh && self.call == *call
     }
@@ -242,6 +241,9 @@ const BEARERS: [(&str, &str, &str); 4] = [
     ("bo-1", "bo", "south"),
 ];
 
+/// Another token of the first caller.
+const SECOND_TOKEN: (&str, &str, &str) = ("ada-3", "ada", "north");
+
 impl Shop {
     async fn open() -> Self {
         let (ledger, audit) = (Ledger::default(), Arc::new(Log::default()));
@@ -256,7 +258,7 @@ impl Shop {
             .confirmations_per_minute(1_000_000)
             .audit_sink(Arc::clone(&audit));
         let mut tokens = StaticTokens::new();
-        for (bearer, subject, tenant) in BEARERS {
+        for (bearer, subject, tenant) in BEARERS.into_iter().chain([SECOND_TOKEN]) {
             let principal = Principal::new("operator", subject)
                 .with_scopes(["shop:delete", "shop:update"])
                 .with_claim("tenant", tenant);
@@ -274,7 +276,7 @@ impl Shop {
             callers.extend(sessions.into_iter().map(caller));
         }
         // A session belongs to the principal, with each of its tokens.
-        let shared = Caller { bearer: "ada-2", tenant: "south", ..callers[4].clone() };
+        let shared = Caller { bearer: SECOND_TOKEN.0, ..callers[4].clone() };
         callers.push(shared);
         let connection = KeepAlive::connect(server.address).await;
         Self {

@@ -32,7 +32,8 @@ async fn authenticated() -> Server {
     let reader = |name: &str| Principal::new("operator", name).with_scopes(["house:read"]);
     let tokens = StaticTokens::new()
         .token("ada-1", reader("ada"))
-        .token("ada-2", reader("ada").with_claim("tenant", "north"))
+        .token("ada-2", reader("ada").with_claim("jti", "7"))
+        .token("ada-north", reader("ada").with_claim("tenant", "north"))
         .token("eve-1", reader("eve"));
     start(builder(), HttpOptions::new().authenticator(tokens)).await
 }
@@ -55,7 +56,9 @@ async fn cursors_belong_to_the_principal_that_received_them() {
         let next = page(server, Some(token), after.clone()).await;
         assert_eq!(next["data"]["items"], json!([{ "room_id": 3 }, { "room_id": 4 }]), "{next}");
     }
-    for (server, token) in [(&server, Some("eve-1")), (&anonymous, None)] {
+    for (server, token) in
+        [(&server, Some("ada-north")), (&server, Some("eve-1")), (&anonymous, None)]
+    {
         let refused = page(server, token, after.clone()).await;
         assert_eq!(refused["error"]["code"], "VALIDATION_INVALID_VALUE", "{token:?}: {refused}");
         assert_eq!(refused["error"]["details"]["param_name"], "after", "{refused}");
