@@ -199,22 +199,23 @@ def stages():
     source = (STAGES / "mod.rs").read_text(encoding="utf-8")
     names = {file.stem for file in STAGES.glob("*.rs")}
     # Functions of `Pipeline` that call a part of the stages.
-    parts = {"handle_one", "call", "admit_and_run"}
+    parts = {"read", "call"}
 
     def called(function):
         body = source[re.search(rf" fn {function}\b", source).start():]
         body = body[:body.index("\n    }\n")]
-        found = dict.fromkeys(re.findall(r"self\.(\w+)\(", body))
+        # The permission is checked in the first part, and its denial is in the audit log in the second one.
+        found = dict.fromkeys(re.findall(r"self\.(\w+)\(", body.replace("has_permission", "permit")))
         return [stage for name in found if name in names | parts
                 for stage in (called(name) if name in parts else [name])]
 
-    order = called("handle")
+    order = dict.fromkeys(called("receive") + called("handle"))
     result = []
     for name in order:
         text = (STAGES / f"{name}.rs").read_text(encoding="utf-8")
         purpose = re.match(r"//! \w+: (.*(?:\n//! .*)*)", text).group(1).replace("\n//! ", " ").split(". ")[0]
         signature = re.search(rf"fn {name}\b[^{{;]*?-> (?:impl Future<Output = )?(?:Result<)?(\w+)", text).group(1)
-        result.append((name, purpose.rstrip("."), signature))
+        result.append((name, purpose.rstrip("."), {"usize": "the index of the operation"}.get(signature, signature)))
     return result
 
 
