@@ -82,7 +82,7 @@ impl Pipeline {
     /// Whether the caller has begun an execution.
     fn is_own(record: &ExecutionRecord, context: &Context) -> bool {
         record.principal.as_deref() == context.principal().map(Principal::id)
-            && record.claims.as_deref() == claims_digest(context)
+            && record.claims.as_deref() == context.claims_digest()
     }
 
     /// Returns an execution that the caller may see: its own, or with the scope of administrators any.
@@ -119,7 +119,7 @@ impl Pipeline {
         let (status, operation) = (request.text("status"), request.text("operation_name"));
         // Principals and sessions have different lists.
         let owner = context.execution_account();
-        let claims = claims_digest(context);
+        let claims = context.claims_digest();
         let name = request.operation.spec.name;
         let key = &self.settings.cursor_key;
         let mut warnings = Vec::new();
@@ -231,11 +231,6 @@ impl Pipeline {
     fn lifecycle_of(&self, record: &ExecutionRecord) -> Option<LifecycleSpec> {
         self.catalog.registry.get(&record.operation)?.operation.spec.lifecycle
     }
-}
-
-/// Returns the digest of the claims of the caller, whose executions for one tenant do not belong to another.
-pub(super) fn claims_digest(context: &Context) -> Option<&str> {
-    context.principal()?.claims_digest()
 }
 
 const CANCELLABLE: &str = "must name an execution in state 'pending' or 'running'";

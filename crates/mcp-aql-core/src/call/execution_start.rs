@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 
 use super::Pipeline;
 use super::admit::AdmittedCall;
-use super::execution_calls::claims_digest;
 use super::observe::{Observed, within_span};
 use super::run::record_usage;
 use super::validate::ValidCall;
@@ -49,7 +48,7 @@ impl Pipeline {
             operation: operation.spec.name,
             session: context.session().cloned(),
             principal: context.principal().map(|principal| principal.id().to_owned()),
-            claims: claims_digest(context).map(str::to_owned),
+            claims: context.claims_digest().map(str::to_owned),
             slot: slot.ok_or_else(no_slot)?,
             params,
             secret,

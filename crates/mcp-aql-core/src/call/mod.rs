@@ -167,7 +167,7 @@ impl Pipeline {
         ReadCall { operation, introspects: introspects(&name), routed }
     }
 
-    /// An item of a batch that is no call.
+    /// Turns an invalid item of a batch into a call which was not routed.
     fn refused(&self, refused: Refused) -> ReadCall {
         let Refused { operation, error, .. } = refused;
         ReadCall {

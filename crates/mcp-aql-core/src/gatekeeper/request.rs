@@ -126,7 +126,7 @@ impl<'a> GateRequest<'a> {
         if let Some(retry) = self.retry {
             hash = digest(format!("{hash} retry {}", params_hash(retry.arguments)).as_bytes());
         }
-        match self.context.principal().and_then(Principal::claims_digest) {
+        match self.context.claims_digest() {
             Some(claims) => digest(format!("{hash} {claims}").as_bytes()),
             None => hash,
         }

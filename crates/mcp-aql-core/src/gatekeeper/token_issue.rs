@@ -212,8 +212,9 @@ impl TokenIssuer {
         let now = self.services.time.now();
         let account = self.account(session);
         let granted = lock(&account.granted);
+        let claims = context.claims_digest().map(str::to_owned);
         let holds = |policy, by_person| {
-            let grant = Grant { claims: claims_of(context), operation, policy, by_person };
+            let grant = Grant { claims: claims.clone(), operation, policy, by_person };
             granted.get(&grant).is_some_and(|until| now < *until)
         };
         !policies.is_empty()
@@ -233,7 +234,7 @@ impl TokenIssuer {
         let until = later(self.services.time.now(), time);
         if let Some(session) = context.session() {
             let account = self.account(session);
-            let claims = claims_of(context);
+            let claims = context.claims_digest().map(str::to_owned);
             let grant = |&policy| Grant { claims: claims.clone(), operation, policy, by_person };
             let grants = policies.iter().map(grant);
             lock(&account.granted).extend(grants.map(|grant| (grant, until)));
@@ -275,10 +276,6 @@ impl TokenIssuer {
             tracing::error!(%error, "cannot purge expired tokens");
         }
     }
-}
-
-fn claims_of(context: &Context) -> Option<String> {
-    context.principal()?.claims_digest().map(str::to_owned)
 }
 
 /// Revokes the tokens of a session that has ended.

@@ -225,6 +225,11 @@ impl Context {
         self.call.scope.principal()
     }
 
+    /// Returns the digest of the claims of the caller. What a subject has for one tenant does not belong to another.
+    pub(crate) fn claims_digest(&self) -> Option<&str> {
+        self.principal()?.claims_digest()
+    }
+
     /// Whom running executions count for: the principal with all of its sessions, or else the session.
     pub(crate) fn execution_account(&self) -> Option<&str> {
         self.principal().map(Principal::id).or_else(|| self.session().map(Session::id))

@@ -55,7 +55,7 @@ async fn a_task_is_deleted_after_confirmation_alone() {
     let (reply, _) = client.call_once(DELETE, "delete_task", confirmed.clone()).await;
     assert_eq!(reply["data"]["deleted"]["task_id"], "t-1", "{reply}");
     let (reply, _) = client.call_once(DELETE, "delete_task", confirmed).await;
-    // The task is gone, and the token tells why.
+    // The task is gone because the first call has run.
     assert_eq!(reply["error"]["code"], "TOKEN_ALREADY_USED");
     client.data(READ, "get_task", json!({ "task_id": "t-2" })).await;
     client.close().await;

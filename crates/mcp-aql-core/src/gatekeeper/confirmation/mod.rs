@@ -166,7 +166,7 @@ impl ConfirmationGate {
     }
 
     /// Returns the error of a token that was used or has expired, for a call whose preview failed. The preview of a call that
-    /// is sent again usually fails because the first one has run, which this error tells its caller.
+    /// is sent again usually fails because the first one has run, so the caller needs to know about the token.
     async fn spent_token(&self, request: GateRequest<'_>, hash: &str) -> Option<OperationError> {
         let token = request.credentials.confirmation()?;
         let scope = request.scope(TokenKind::Confirmation, hash, None);
