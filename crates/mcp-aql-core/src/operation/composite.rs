@@ -253,7 +253,7 @@ impl CompositeValues {
     }
 
     pub(crate) fn has_late_warnings(&self) -> bool {
-        !self.late_warnings.is_empty()
+        self.late_warnings.iter().any(|late| late.is_possible())
     }
 
     /// The warnings about a reply that was written.
