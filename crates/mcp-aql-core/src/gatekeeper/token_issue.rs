@@ -295,8 +295,9 @@ fn count(
 ) -> Result<(), OperationError> {
     let minute = TimeDelta::minutes(1);
     let mut times = lock(times);
+    let since = later(now, -minute);
     // Later times were recorded before the clock was set back.
-    times.retain(|time| *time <= now && now - *time < minute);
+    times.retain(|time| since < *time && *time <= now);
     if let Some(first) = times.front()
         && times.len() >= maximum
     {

@@ -1,6 +1,7 @@
 //! Converts the values of a database's rows into those of fields.
 
 use chrono::{DateTime, Duration, NaiveDate, Utc};
+use mcp_aql_core::vocab::hex;
 
 use super::SqlError;
 use super::context::StoredForm;
@@ -54,7 +55,7 @@ pub(super) fn group_key(stored: StoredForm, value: Option<&SqlValue>) -> Result<
         (StoredValue::Odd(None), Some(SqlValue::Float(value))) => value.to_string(),
         (StoredValue::Odd(None), Some(SqlValue::Int(value))) => value.to_string(),
         (StoredValue::Odd(_), Some(SqlValue::Bytes(bytes) | SqlValue::RawText(bytes))) => {
-            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            let digits: String = hex(bytes);
             format!("x'{digits}'")
         }
         (other, _) => return Ok(other.into_shown()),

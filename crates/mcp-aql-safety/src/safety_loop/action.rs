@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use hmac_sha256::Hash;
+use mcp_aql_core::vocab::hex;
 use mcp_aql_protocol::DangerLevel;
 use mcp_aql_text::{is_blank, is_hidden, is_inherited_mark, is_mark, lookalike};
 use unicode_normalization::UnicodeNormalization as _;
@@ -91,16 +92,6 @@ impl Action {
     pub(super) fn digest(hint: &str) -> String {
         hex(&Hash::hash(hint.trim().as_bytes()))
     }
-}
-
-/// Encodes bytes as hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a `String` cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// Returns the normalized form of a text, and whether it contained hidden characters.

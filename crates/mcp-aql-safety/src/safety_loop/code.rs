@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 use hmac_sha256::Hash;
 use mcp_aql_core::error::OperationError;
+use mcp_aql_core::vocab::hex;
 
-use super::action::hex;
 use crate::human_channel::Code;
 
 /// Digits and letters that cannot be confused with each other.

@@ -3,10 +3,10 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use hmac_sha256::Hash;
 use mcp_aql_core::store::{Change, Expected, NewRecord, Record, Store, StoreError};
+use mcp_aql_core::vocab::hex;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::action::hex;
 use super::agent_state::{AgentState, PersonRequest};
 
 /// The collection of agents, by their normalized names.
