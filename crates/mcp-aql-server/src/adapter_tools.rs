@@ -184,7 +184,8 @@ impl ToolService for AdapterTools {
 
     /// Whether this is a call of a single READ operation.
     fn is_read(&self, arguments: &Arguments<'_>) -> bool {
-        self.operation(arguments).is_some_and(|(_, category)| category == SemanticCategory::Read)
+        let entry = arguments.operation().and_then(|name| self.adapter.registry().get(name));
+        entry.is_some_and(|entry| entry.operation.spec.category == SemanticCategory::Read)
     }
 
     /// Whether this is a call of an operation that may require a confirmation, or of several operations.
@@ -193,8 +194,8 @@ impl ToolService for AdapterTools {
         entry.is_none_or(|entry| entry.operation.permission.may_ask())
     }
 
-    fn operation(&self, arguments: &Arguments<'_>) -> Option<(&'static str, SemanticCategory)> {
-        let spec = &self.adapter.registry().get(arguments.operation()?)?.operation.spec;
+    fn operation(&self, number: usize) -> Option<(&'static str, SemanticCategory)> {
+        let spec = &self.adapter.registry().entries.get(number)?.operation.spec;
         Some((spec.name, spec.category))
     }
 

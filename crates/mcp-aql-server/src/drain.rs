@@ -124,11 +124,11 @@ impl Drain {
         self.is_draining.load(SeqCst)
     }
 
-    /// Starts a call.
+    /// Starts a call, which may change something until it is [labelled](RunningCall::labelled).
     ///
     /// # Errors
     /// While the server stops.
-    pub(super) fn start(self: &Arc<Self>, label: CallLabel) -> Result<RunningCall, OperationError> {
+    pub(super) fn start(self: &Arc<Self>) -> Result<RunningCall, OperationError> {
         // Counted first: either the drain sees the call, or the call sees the drain.
         self.open.fetch_add(1, SeqCst);
         if self.is_draining() {
@@ -136,10 +136,8 @@ impl Drain {
             self.refused.fetch_add(1, SeqCst);
             return Err(shutting_down());
         }
-        if label.may_change() {
-            self.changes.fetch_add(1, SeqCst);
-        }
-        Ok(RunningCall { drain: Arc::clone(self), label, has_ended: false })
+        self.changes.fetch_add(1, SeqCst);
+        Ok(RunningCall { drain: Arc::clone(self), label: CallLabel::default(), has_ended: false })
     }
 
     /// Keeps the drain from ending until the reply is sent, with which the returned value is dropped.
@@ -205,7 +203,12 @@ impl Drain {
 
     /// Ends a call or a reply.
     fn close(&self) {
-        self.open.fetch_sub(1, SeqCst);
+        self.lower(&self.open);
+    }
+
+    /// Counts one call less.
+    fn lower(&self, counter: &AtomicUsize) {
+        counter.fetch_sub(1, SeqCst);
         if self.is_watched.load(SeqCst) {
             self.ended.notify_waiters();
         }
@@ -248,6 +251,15 @@ pub(super) struct RunningCall {
 }
 
 impl RunningCall {
+    /// Describes the call, once its arguments are read.
+    pub(super) fn labelled(mut self, label: CallLabel) -> Self {
+        if !label.may_change() {
+            self.drain.lower(&self.drain.changes);
+        }
+        self.label = label;
+        self
+    }
+
     /// Records that the call has an answer.
     pub(super) fn end(mut self, has_failed: bool) {
         self.has_ended = true;
@@ -310,7 +322,7 @@ mod tests {
     #[tokio::test]
     async fn a_drain_ends_with_the_last_call_and_reply() {
         let drain = Arc::new(Drain::default());
-        let call = drain.start(label(SemanticCategory::Create)).unwrap();
+        let call = drain.start().unwrap();
         let reply = drain.hold();
         assert_eq!(drain.begin(), 2);
         let mut idle = pin!(drain.idle());
@@ -325,7 +337,7 @@ mod tests {
     #[tokio::test]
     async fn work_that_a_running_call_starts_is_waited_for() {
         let drain = Arc::new(Drain::default());
-        let call = drain.start(label(SemanticCategory::Execute)).unwrap();
+        let call = drain.start().unwrap().labelled(label(SemanticCategory::Execute));
         drain.begin();
         let executions = AtomicUsize::new(0);
         let mut finished = pin!(drain.finished(async {
@@ -341,7 +353,7 @@ mod tests {
     async fn a_call_during_the_drain_is_refused() {
         let drain = Arc::new(Drain::default());
         drain.begin();
-        let error = drain.start(label(SemanticCategory::Read)).unwrap_err();
+        let error = drain.start().unwrap_err();
         assert!(error.message().contains("shutting down"), "{error}");
         assert_eq!(error.details()["retry_after_seconds"], RETRY_AFTER_SECONDS);
         assert_eq!(error.details()["operation_ran"], false);
@@ -353,13 +365,18 @@ mod tests {
     #[tokio::test]
     async fn changes_are_waited_for_apart_from_reads() {
         let drain = Arc::new(Drain::default());
-        let _read = drain.start(label(SemanticCategory::Read)).unwrap();
-        drain.changes_done().await;
+        let read = drain.start().unwrap();
+        let mut done = pin!(drain.changes_done());
+        assert!(poll_once(&mut done).await.is_pending(), "its arguments are not read");
+        let read = read.labelled(label(SemanticCategory::Read));
+        done.await;
         // A batch may change something.
-        let batch = drain.start(CallLabel::default()).unwrap();
+        let batch = drain.start().unwrap().labelled(CallLabel::default());
         let mut done = pin!(drain.changes_done());
         assert!(poll_once(&mut done).await.is_pending());
         drop(batch);
         done.await;
+        drop(read);
+        drain.idle().await;
     }
 }

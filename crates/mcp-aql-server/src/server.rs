@@ -271,15 +271,14 @@ impl Server {
         meta: &RequestMeta,
         scope: CallScope,
     ) -> ToolWork {
-        let label = CallLabel {
-            operation: self.service().operation(&arguments),
-            session: scope.session.clone(),
-            client_request_id: scope.client_request_id.clone(),
+        let running = match self.shared.drain.start() {
+            Ok(running) => running,
+            Err(error) => return erased(ready(self.service().refuse(error, &scope))).into(),
         };
-        match self.shared.drain.start(label) {
-            Ok(running) => self.service().call(tool, arguments, &meta.0, scope).counted(running),
-            Err(error) => erased(ready(self.service().refuse(error, &scope))).into(),
-        }
+        let (session, client_request_id) = (scope.session.clone(), scope.client_request_id.clone());
+        let work = self.service().call(tool, arguments, &meta.0, scope);
+        let operation = work.operation.and_then(|number| self.service().operation(number));
+        work.counted(running.labelled(CallLabel { operation, session, client_request_id }))
     }
 
     /// Begins the scope of a call over a stream: the id of its request and the name of its tool, its cancellation, and

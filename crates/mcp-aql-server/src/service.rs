@@ -90,9 +90,8 @@ pub trait ToolService: Send + Sync + 'static {
         DRAIN_TIMEOUT
     }
 
-    /// Returns the name and the category of the operation that these arguments call, if it is a single
-    /// known one.
-    fn operation(&self, _arguments: &Arguments<'_>) -> Option<(&'static str, SemanticCategory)> {
+    /// Returns the name and the category of the operation with this number, see [`ToolWork`].
+    fn operation(&self, _number: usize) -> Option<(&'static str, SemanticCategory)> {
         None
     }
 
@@ -228,7 +227,7 @@ pub struct ToolHints {
 
 /// The work of a call. A panic becomes an error, since the client would otherwise wait indefinitely.
 pub struct ToolWork {
-    /// The number of the operation, if its calls take similar times.
+    /// The number of the operation, if this is one call of a known one.
     pub(super) operation: Option<usize>,
     answer: FutureAnswer,
     /// Ends with the answer.

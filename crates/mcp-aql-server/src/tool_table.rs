@@ -1,7 +1,5 @@
 //! The table of a server's tools.
 
-use std::collections::HashMap;
-
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -10,7 +8,7 @@ use super::task_source::TaskSource;
 
 /// The tools of a server, built once and shared by all its connections.
 pub(super) struct ToolTable {
-    by_name: HashMap<String, usize>,
+    names: Vec<String>,
     listed: ToolLists,
 }
 
@@ -129,9 +127,8 @@ impl<'a> ListedTool<'a> {
 
 impl ToolTable {
     pub(super) fn new(definitions: &[ToolDefinition], tasks: Option<&dyn TaskSource>) -> Self {
-        let names = definitions.iter().enumerate();
-        let by_name = names.map(|(index, tool)| (tool.name.clone(), index)).collect();
-        Self { by_name, listed: ToolLists::new(definitions, tasks) }
+        let names = definitions.iter().map(|tool| tool.name.clone()).collect();
+        Self { names, listed: ToolLists::new(definitions, tasks) }
     }
 
     /// Like [`listed`](Self::listed), for a client with tasks of MCP 2025-11-25.
@@ -147,6 +144,6 @@ impl ToolTable {
 
     /// The index of the tool of this name.
     pub(super) fn index(&self, name: &str) -> Option<usize> {
-        self.by_name.get(name).copied()
+        self.names.iter().position(|known| known == name)
     }
 }
