@@ -1,6 +1,6 @@
 //! The registered operations of an adapter.
 
-use std::collections::HashMap;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use mcp_aql_protocol::{ErrorCode, is_text_name, probable_operation, search_operation, snake_case};
@@ -26,9 +26,16 @@ pub struct Registry {
     pub profile: EndpointProfile,
     /// All operations; the built-in ones come first.
     pub entries: Vec<Arc<Entry>>,
-    by_name: HashMap<Arc<str>, usize>,
+    /// The index of each operation, in the order of [`name_order`].
+    by_name: Vec<(Arc<str>, usize)>,
     /// The tool names by family, followed by the name of the unified tool.
     pub tool_names: Vec<String>,
+}
+
+/// Orders names for a search: by their lengths, which decide most comparisons, then by their bytes. With the names of an
+/// adapter, such a search takes less time than a hash of a name.
+fn name_order(one: &str, other: &str) -> Ordering {
+    one.len().cmp(&other.len()).then_with(|| one.cmp(other))
 }
 
 /// An operation with its family.
@@ -56,11 +63,10 @@ impl Registry {
         tool_names: Vec<String>,
     ) -> Self {
         let entries: Vec<_> = entries.into_iter().collect();
-        let by_name = entries
-            .iter()
-            .enumerate()
-            .map(|(index, entry)| (Arc::clone(&entry.operation.name), index))
-            .collect();
+        let named =
+            |(index, entry): (usize, &Arc<Entry>)| (Arc::clone(&entry.operation.name), index);
+        let mut by_name: Vec<_> = entries.iter().enumerate().map(named).collect();
+        by_name.sort_unstable_by(|(one, _), (other, _)| name_order(one, other));
         Self { profile, entries, by_name, tool_names }
     }
 
@@ -74,7 +80,8 @@ impl Registry {
 
     /// The index of an operation among the entries.
     pub(crate) fn place_of(&self, name: &str) -> Option<usize> {
-        self.by_name.get(name).copied()
+        let found = self.by_name.binary_search_by(|(known, _)| name_order(known, name));
+        self.by_name.get(found.ok()?).map(|(_, index)| *index)
     }
 
     /// Returns the operation of this name.
