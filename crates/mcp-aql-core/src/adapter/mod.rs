@@ -35,7 +35,7 @@ use crate::catalog::Catalog;
 use crate::error::OperationError;
 use crate::extension::Service;
 use crate::future::erased;
-use crate::operation::{CallScope, OperationSpec};
+use crate::operation::{CallScope, Context, OperationSpec};
 use crate::request::Arguments;
 use crate::response::{OperationResult, PendingReply, Reply};
 use crate::router::{Endpoint, EndpointMode, EndpointProfile};
@@ -172,8 +172,9 @@ impl Adapter {
         let inner = Arc::clone(&self.inner);
         let received = inner.pipeline.receive(endpoint, content, &scope);
         let operation = received.operation();
+        let context = Context::of_call(scope, inner.pipeline.upstream.clone());
         let reply =
-            erased(async move { inner.pipeline.handle(received, endpoint, scope, form).await });
+            erased(async move { inner.pipeline.handle(received, endpoint, context, form).await });
         PendingReply::new(operation, reply)
     }
 

@@ -39,8 +39,8 @@ impl Pipeline {
             },
         };
         match call.request(limits) {
-            Some(request) => Ok(Decoded::One(request)),
-            None => self.decode_object(call.parse(limits)?),
+            Ok(request) => Ok(Decoded::One(request)),
+            Err(call) => self.decode_object(call.parse(limits)?),
         }
     }
 

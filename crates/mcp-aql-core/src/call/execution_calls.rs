@@ -210,7 +210,10 @@ impl Pipeline {
         else {
             return Err(unsupported(&record, "retry"));
         };
-        self.permit(operation, context.scope()).await?;
+        if let Err(error) = self.permit(operation, context.scope()) {
+            self.audit_denial(operation, context.scope(), &error).await;
+            return Err(error);
+        }
         let (params, credentials) = (params.into(), request.credentials.clone());
         let valid = self.validate(operation, params, credentials, context.scope())?;
         let context = context.of(operation.spec.name);

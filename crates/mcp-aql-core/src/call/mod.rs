@@ -86,8 +86,16 @@ pub(crate) struct ReadCall {
     /// The index of the operation with this name, which the endpoint may not offer.
     operation: Option<usize>,
     introspects: bool,
-    /// The index of the operation, unless it was not routed, and its valid arguments, unless they are invalid.
-    routed: Result<(usize, Result<ValidCall, OperationError>), OperationError>,
+    /// The index of the operation, unless it was not routed, and its valid arguments, unless the call was rejected.
+    routed: Result<(usize, Result<ValidCall, Rejection>), OperationError>,
+}
+
+/// The reason why a routed call does not reach the gates.
+enum Rejection {
+    /// The caller lacks the permission.
+    Denied(OperationError),
+    /// The parameters are invalid.
+    Invalid(OperationError),
 }
 
 /// The outcome of a call that has not been replied to.
@@ -123,28 +131,29 @@ impl Pipeline {
         }
     }
 
-    /// Runs what was received, and builds the reply.
+    /// Runs what was received in the context of the call, and builds the reply.
     pub(crate) async fn handle(
         &self,
         received: Received,
         endpoint: Endpoint,
-        scope: CallScope,
+        context: Context,
         form: ReplyForm,
     ) -> Reply {
         match received {
             Received::One(call) => {
-                let context = Context::of_call(scope, self.upstream.clone());
                 let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
                 let called = self.call(call, &context, limits).await;
                 self.reply(called, &context, form)
             }
             // Boxed, so that the future of a single call stays small.
-            Received::Batch(items) => erased(self.call_batch(items, endpoint, scope)).await,
+            Received::Batch(items) => {
+                erased(self.call_batch(items, endpoint, context.scope().clone())).await
+            }
             Received::Undecoded(Undecoded::Refused(refused)) => {
-                self.reply_to_refused(refused, &scope)
+                self.reply_to_refused(refused, context.scope())
             }
             Received::Undecoded(Undecoded::Unreadable(error)) => {
-                self.reply_to_unreadable(error, &scope)
+                self.reply_to_unreadable(error, context.scope())
             }
         }
     }
@@ -155,9 +164,10 @@ impl Pipeline {
         let routed = self.route(&name, endpoint, scope).and_then(|index| {
             let operation = self.operation(index)?;
             resolve_names(operation, &mut params, &mut credentials);
-            let permitted = self.has_permission(operation, scope);
-            let valid =
-                permitted.and_then(|()| self.validate(operation, params, credentials, scope));
+            let valid = self.permit(operation, scope).map_err(Rejection::Denied).and_then(|()| {
+                let valid = self.validate(operation, params, credentials, scope);
+                valid.map_err(Rejection::Invalid)
+            });
             Ok((index, valid))
         });
         let operation = match &routed {
@@ -177,7 +187,7 @@ impl Pipeline {
         }
     }
 
-    /// Takes a call through the stages that follow: permit, whose denial is in the audit → admit → run.
+    /// Takes a call through the stages that follow: admit → run. The audit records a call that was denied.
     async fn call<'a>(
         &'a self,
         call: ReadCall,
@@ -192,8 +202,15 @@ impl Pipeline {
             let operation = self.operation(index)?;
             let span = call_log::span(operation, context.scope());
             let stages = std::pin::pin!(async {
-                self.permit(operation, context.scope()).await?;
-                let admitted = self.admit(operation, valid?, context, None).await?;
+                let valid = match valid {
+                    Ok(valid) => valid,
+                    Err(Rejection::Invalid(error)) => return Err(error),
+                    Err(Rejection::Denied(error)) => {
+                        self.audit_denial(operation, context.scope(), &error).await;
+                        return Err(error);
+                    }
+                };
+                let admitted = self.admit(operation, valid, context, None).await?;
                 let outcome = self.run(operation, admitted, context, limits).await;
                 record_usage(self.usage.as_deref(), context).await;
                 outcome

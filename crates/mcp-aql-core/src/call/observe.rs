@@ -49,7 +49,8 @@ impl Pipeline {
 pub(super) struct Observation<'a> {
     spec: Option<&'a OperationSpec>,
     started: Instant,
-    observed: Option<Observed>,
+    /// Boxed, so that the future of a call without observers stays small.
+    observed: Option<Box<Observed>>,
 }
 
 impl<'a> Observation<'a> {
@@ -60,13 +61,13 @@ impl<'a> Observation<'a> {
         context: impl FnOnce() -> Context,
     ) -> Self {
         let observed = (logs_calls() || !observers.is_empty())
-            .then(|| Observed::new(observers, spec.copied(), context(), None));
+            .then(|| Box::new(Observed::new(observers, spec.copied(), context(), None)));
         Self { spec, started: Instant::now(), observed }
     }
 
     /// Returns the observed call, if it is observed.
     pub(super) fn observed(&self) -> Option<&Observed> {
-        self.observed.as_ref()
+        self.observed.as_deref()
     }
 
     /// Keeps the cause of an internal error for the line of the call. From then on the call is observed.
@@ -78,7 +79,8 @@ impl<'a> Observation<'a> {
     ) {
         let Some(internal) = InternalError::of(error) else { return };
         let observed = self.observed.get_or_insert_with(|| {
-            let mut observed = Observed::new(observers, self.spec.copied(), context(), None);
+            let observed = Observed::new(observers, self.spec.copied(), context(), None);
+            let mut observed = Box::new(observed);
             observed.started = self.started;
             observed
         });

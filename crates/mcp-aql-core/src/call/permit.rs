@@ -13,39 +13,7 @@ impl Pipeline {
     /// Rejects a call of a caller without the scope of the operation, and a call without a principal if the adapter
     /// requires one. This happens before the parameters are checked, so that errors do not describe an operation that the
     /// caller may not call.
-    pub(super) async fn permit(
-        &self,
-        operation: &GatedOperation,
-        scope: &CallScope,
-    ) -> Result<(), OperationError> {
-        let Err(error) = self.has_permission(operation, scope) else { return Ok(()) };
-        let entry = AuditEntry {
-            event: "OPERATION_DENIED",
-            operation: Some(operation.spec.name),
-            endpoint: Some(&operation.endpoint),
-            outcome: "denied",
-            reason: Some(error.message()),
-            principal: scope.principal().map(Principal::id),
-            session: scope.session.as_ref().map(Session::id),
-            ..AuditEntry::default()
-        };
-        // Boxed, so that the future of a permitted call stays small.
-        Box::pin(self.services.audit.record(&entry)).await;
-        Err(error)
-    }
-
-    /// Rejects a call without a principal if the adapter requires one.
-    pub(super) fn permit_caller(&self, scope: &CallScope) -> Result<(), OperationError> {
-        match self.settings.access.requires_principal && scope.principal().is_none() {
-            true => Err(OperationError::permission_denied(
-                "this adapter only serves authenticated callers",
-            )),
-            false => Ok(()),
-        }
-    }
-
-    /// Returns the error for a caller without the permission, like [`permit`](Self::permit), without an entry of the audit.
-    pub(super) fn has_permission(
+    pub(super) fn permit(
         &self,
         operation: &RegisteredOperation,
         scope: &CallScope,
@@ -59,6 +27,37 @@ impl Pipeline {
             ))
             .with_detail("operation", operation.spec.name)
             .with_detail("required_scope", scope)),
+        }
+    }
+
+    /// Records that a call was denied.
+    pub(super) async fn audit_denial(
+        &self,
+        operation: &GatedOperation,
+        scope: &CallScope,
+        error: &OperationError,
+    ) {
+        let entry = AuditEntry {
+            event: "OPERATION_DENIED",
+            operation: Some(operation.spec.name),
+            endpoint: Some(&operation.endpoint),
+            outcome: "denied",
+            reason: Some(error.message()),
+            principal: scope.principal().map(Principal::id),
+            session: scope.session.as_ref().map(Session::id),
+            ..AuditEntry::default()
+        };
+        // Boxed, so that the future of a permitted call stays small.
+        Box::pin(self.services.audit.record(&entry)).await;
+    }
+
+    /// Rejects a call without a principal if the adapter requires one.
+    pub(super) fn permit_caller(&self, scope: &CallScope) -> Result<(), OperationError> {
+        match self.settings.access.requires_principal && scope.principal().is_none() {
+            true => Err(OperationError::permission_denied(
+                "this adapter only serves authenticated callers",
+            )),
+            false => Ok(()),
         }
     }
 }

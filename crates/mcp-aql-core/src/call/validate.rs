@@ -36,7 +36,10 @@ impl Pipeline {
             whole: operation.needs_whole_arguments(),
             caller: scope.principal(),
         };
-        let query = introspects.then(|| params.get("query").cloned()).flatten();
+        let unknown_query = params
+            .get("query")
+            .filter(|query| introspects && !self.catalog.introspection.knows(query))
+            .cloned();
         let sent = lifecycle.filter(|lifecycle| lifecycle.retry).map(|_| Box::new(params.to_map()));
         let known = Known {
             shapes: &self.catalog.shapes,
@@ -45,7 +48,7 @@ impl Pipeline {
         match validate(operation, params, &known, rules) {
             Ok(valid) => Ok(ValidCall { valid, credentials, sent }),
             Err(error) if introspects => {
-                Err(self.catalog.introspection.failure(error, query.as_ref()))
+                Err(self.catalog.introspection.failure(error, unknown_query.as_ref()))
             }
             Err(error) => Err(error),
         }

@@ -245,14 +245,23 @@ impl Introspection {
         )
     }
 
+    /// The values of the parameter `query`.
+    fn queries(&self) -> impl Iterator<Item = &str> {
+        ["operations", "types"].into_iter().chain(self.further.iter().map(|each| each.query()))
+    }
+
+    /// Whether this is a value of the parameter `query`.
+    pub(crate) fn knows(&self, query: &Value) -> bool {
+        query.as_str().is_some_and(|query| self.queries().any(|known| known == query))
+    }
+
     /// Converts a failure of an `introspect` call: an unknown query has a code of its own, and
     /// details are always dropped (REQ-INT-28, choices C-33 and C-34).
     pub(crate) fn failure(&self, error: OperationError, asked: Option<&Value>) -> OperationError {
         let on_query = error.details().get("param_name").and_then(Value::as_str) == Some("query");
         if error.code() == ErrorCode::ValidationInvalidValue && on_query {
             let asked = asked.and_then(Value::as_str).unwrap_or_default();
-            let mut known = vec!["operations", "types"];
-            known.extend(self.further.iter().map(|each| each.query()));
+            let known: Vec<_> = self.queries().collect();
             let near = nearest_name(asked, known.iter().copied());
             let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
             return OperationError::new(

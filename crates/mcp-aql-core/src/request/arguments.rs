@@ -1,22 +1,17 @@
 //! The arguments of a tool call, from any source. A call in its usual form, an object with `operation` and `params` only,
-//! is scanned in one pass, which keeps the JSON of each parameter; the JSON of all other calls is parsed.
+//! is read in one pass; the JSON of all other calls is parsed.
 
 use mcp_aql_protocol::Limits;
 use serde_json::{Map, Value};
 
 use super::bytes::parse;
 use super::decode::{Credentials, Request};
-use super::json_reader::{JsonObject, read_value};
+use super::json_reader::JsonObject;
 use super::limits::parameter_fits;
 use super::params::Params;
 use super::scanner::Scanner;
 use crate::error::OperationError;
 use crate::vocab::ReplyForm;
-
-/// The number of parameters for which space is reserved.
-const USUAL_PARAMETERS: usize = 6;
-/// The maximum number of parameters of a call in the usual form. With more, it is parsed, which finds a repeated name faster.
-const MAX_INDEXED_PARAMETERS: usize = 32;
 
 /// The arguments of a tool call: JSON, or the members of an object.
 ///
@@ -44,12 +39,12 @@ pub(crate) enum Content<'a> {
     Object(JsonObject),
 }
 
-/// A call in the usual form: the name of its operation, and each parameter with its JSON.
+/// A call in the usual form: the name of its operation, and its parameters.
 #[derive(Debug)]
 pub struct IndexedCall<'a> {
     json: &'a str,
     operation: &'a str,
-    params: Vec<(&'a str, &'a str)>,
+    params: Params<'a>,
 }
 
 impl<'a> From<Content<'a>> for Arguments<'a> {
@@ -170,9 +165,10 @@ impl<'a> IndexedCall<'a> {
             match name {
                 "operation" if operation.is_none() => operation = Some(scanner.plain_string()?),
                 "params" if params.is_none() => {
-                    let params = params.insert(Vec::with_capacity(USUAL_PARAMETERS));
+                    let params = params.insert(Params::for_usual_call());
                     scanner.object(|scanner, name| {
-                        params.push((name, scanner.value()?));
+                        let value = scanner.value()?;
+                        is_usual = is_usual && params.read(name, value).is_some();
                         Some(())
                     })?;
                 }
@@ -210,47 +206,17 @@ impl<'a> IndexedCall<'a> {
         parse(self.json.as_bytes(), limits)
     }
 
-    /// Reads the parameters. Returns `None` if only the parser can read the call or find its faults.
-    pub(crate) fn request(&self, limits: &Limits) -> Option<Request<'a>> {
+    /// Returns the call as a request, or itself if only the parser can read it or find its faults.
+    pub(crate) fn request(self, limits: &Limits) -> Result<Request<'a>, Self> {
         // No string is longer than the JSON, and the serialized request is not longer either.
         let fits = self.json.len() <= limits.max_request_size.min(limits.max_string_length)
             && limits.max_nesting_depth >= 2
-            && self.params.len() <= MAX_INDEXED_PARAMETERS;
+            && self.params.values().all(|value| parameter_fits(value, limits));
         if self.operation.is_empty() || !fits {
-            return None;
-        }
-        let mut params = Params::with_capacity(self.params.len());
-        for (name, json) in &self.params {
-            let value = read_parameter(name, json, limits)?;
-            // The names that start with `_` are metadata or tokens, not parameters.
-            if name.starts_with('_') || params.contains(name) {
-                return None;
-            }
-            params.push(name, value);
+            return Err(self);
         }
         let credentials = Credentials::default();
-        Some(Request { operation: self.operation.into(), params, credentials })
-    }
-}
-
-/// Reads the value of a parameter that the scanner has accepted. Returns `None` if the value repeats
-/// a member, or exceeds a limit.
-pub(crate) fn read_parameter(name: &str, text: &str, limits: &Limits) -> Option<Value> {
-    match text.as_bytes() {
-        [b'{' | b'[', ..] => {
-            let (value, losses) = read_value(text, Some(name)).ok()?;
-            (losses.is_empty() && parameter_fits(&value, limits)).then_some(value)
-        }
-        [b'"', content @ .., b'"'] if !content.contains(&b'\\') => {
-            text.get(1..text.len() - 1).map(Value::from)
-        }
-        [b't', ..] => Some(Value::Bool(true)),
-        [b'f', ..] => Some(Value::Bool(false)),
-        [b'n', ..] => Some(Value::Null),
-        [b'0'..=b'9', rest @ ..] if !rest.contains(&b'.') => {
-            text.parse::<u64>().ok().map(Value::from)
-        }
-        _ => serde_json::from_str(text).ok(),
+        Ok(Request { operation: self.operation.into(), params: self.params, credentials })
     }
 }
 
@@ -267,8 +233,9 @@ mod tests {
         let found =
             IndexedCall::scan(r#" { "params": {"a": 1, "b": "x"}, "operation": "get" } "#).unwrap();
         assert_eq!(found.operation, "get");
-        assert_eq!(found.params, [("a", "1"), ("b", r#""x""#)]);
-        assert_eq!(IndexedCall::scan(r#"{"operation":"get"}"#).unwrap().params.len(), 0);
+        assert_eq!(Value::from(found.params.into_map()), json!({"a": 1, "b": "x"}));
+        let found = IndexedCall::scan(r#"{"operation":"get"}"#).unwrap();
+        assert_eq!(found.params, Params::default());
         for text in [
             "{}",
             r#"{"params":{}}"#,
@@ -280,6 +247,9 @@ mod tests {
             r#"{"operation":7}"#,
             r#"{"operation":"get","params":[]}"#,
             r#"{"operation":"get","params":null}"#,
+            r#"{"operation":"get","params":{"_confirmation":"c"}}"#,
+            r#"{"operation":"get","params":{"a":1,"a":1}}"#,
+            r#"{"operation":"get","params":{"a":{"b":1,"b":1}}}"#,
         ] {
             assert!(IndexedCall::scan(text).is_none(), "{text}");
         }
@@ -321,7 +291,7 @@ mod tests {
             let params: Value = params.into_iter().collect();
             let text = json!({ "operation": "get", "params": params }).to_string();
             let call = IndexedCall::scan(&text);
-            let Some(found) = call.and_then(|call| call.request(&limits)) else { return Ok(()) };
+            let Some(Ok(found)) = call.map(|call| call.request(&limits)) else { return Ok(()) };
             let decoded = decode(parse(text.as_bytes(), &limits).unwrap(), true, &limits);
             let Ok(Decoded::One(input)) = decoded else {
                 return Err(TestCaseError::fail(format!("refused: {text}")));

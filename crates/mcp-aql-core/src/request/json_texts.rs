@@ -3,12 +3,14 @@
 use mcp_aql_protocol::Limits;
 use serde_json::{Map, Value};
 
-use super::read_parameter;
+use super::limits::parameter_fits;
+use super::params::read_scanned;
 
 /// Returns the object or list that a text contains as JSON, if it keeps to the limits and repeats no member.
 pub(crate) fn json_in_text(value: &Value, limits: &Limits) -> Option<Value> {
     let text = value.as_str()?.trim();
-    text.starts_with(['{', '[']).then(|| read_parameter("", text, limits)).flatten()
+    let read = text.starts_with(['{', '[']).then(|| read_scanned("", text)).flatten();
+    read.filter(|value| parameter_fits(value, limits))
 }
 
 /// Replaces the `params` and `operations` of a request, and the `params` of its items, if they are texts.

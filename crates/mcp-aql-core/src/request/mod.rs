@@ -13,8 +13,8 @@ mod limits;
 mod params;
 mod scanner;
 
+pub(crate) use arguments::Content;
 pub use arguments::{Arguments, IndexedCall};
-pub(crate) use arguments::{Content, read_parameter};
 pub use bytes::{nesting, parse};
 pub(crate) use decode::{Credentials, Decoded, Refused, Request, decode};
 pub use encoding_error::invalid_encoding;

@@ -4,6 +4,13 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use super::json_reader::read_value;
+
+/// The number of parameters for which space is reserved.
+const USUAL_PARAMETERS: usize = 6;
+/// The maximum number of parameters that are read one by one. With more, the parser finds a repeated name faster.
+const MAX_READ_PARAMETERS: usize = 32;
+
 /// The parameters of a call by name. No name repeats.
 ///
 /// A list and not a map, because calls have few parameters, and the names of most calls stay in the text that was sent.
@@ -11,14 +18,23 @@ use serde_json::{Map, Value};
 pub(crate) struct Params<'a>(Vec<(Cow<'a, str>, Value)>);
 
 impl<'a> Params<'a> {
-    /// Reserves space for this number of parameters.
-    pub(super) fn with_capacity(count: usize) -> Self {
-        Self(Vec::with_capacity(count))
+    /// Reserves space for the parameters of a usual call.
+    pub(super) fn for_usual_call() -> Self {
+        Self(Vec::with_capacity(USUAL_PARAMETERS))
     }
 
-    /// Adds a parameter whose name is new.
-    pub(super) fn push(&mut self, name: &'a str, value: Value) {
-        self.0.push((Cow::Borrowed(name), value));
+    /// Adds a parameter whose JSON the scanner has accepted. Returns `None` if only the parser can read it: if the name or
+    /// a member of the value repeats, if the name belongs to metadata or a token, or if there are too many parameters.
+    pub(super) fn read(&mut self, name: &'a str, json: &str) -> Option<()> {
+        if name.starts_with('_') || self.0.len() == MAX_READ_PARAMETERS || self.contains(name) {
+            return None;
+        }
+        self.0.push((Cow::Borrowed(name), read_scanned(name, json)?));
+        Some(())
+    }
+
+    pub(super) fn values(&self) -> impl Iterator<Item = &Value> {
+        self.0.iter().map(|(_, value)| value)
     }
 
     pub(crate) fn contains(&self, name: &str) -> bool {
@@ -57,5 +73,25 @@ impl<'a> IntoIterator for Params<'a> {
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
+    }
+}
+
+/// Reads a value that the scanner has accepted. Returns `None` if the value repeats a member.
+pub(super) fn read_scanned(name: &str, text: &str) -> Option<Value> {
+    match text.as_bytes() {
+        [b'{' | b'[', ..] => {
+            let (value, losses) = read_value(text, Some(name)).ok()?;
+            losses.is_empty().then_some(value)
+        }
+        [b'"', content @ .., b'"'] if !content.contains(&b'\\') => {
+            text.get(1..text.len() - 1).map(Value::from)
+        }
+        [b't', ..] => Some(Value::Bool(true)),
+        [b'f', ..] => Some(Value::Bool(false)),
+        [b'n', ..] => Some(Value::Null),
+        [b'0'..=b'9', rest @ ..] if !rest.contains(&b'.') => {
+            text.parse::<u64>().ok().map(Value::from)
+        }
+        _ => serde_json::from_str(text).ok(),
     }
 }
