@@ -158,7 +158,13 @@ fn open(
                 | (Some(_), Scalar::Stored(_))
         )
     };
-    (values.len() == sort.len() && sort.iter().zip(&values).all(fits)).then_some(values)
+    // The number of a row without an identifier follows its values.
+    let is_whole = match values.get(sort.len()..) {
+        Some([]) => true,
+        Some([Scalar::Int(_)]) => values.iter().any(Scalar::is_null),
+        _ => false,
+    };
+    (is_whole && sort.iter().zip(&values).all(fits)).then_some(values)
 }
 
 fn refuse_cursor(name: &str, text: &str, faults: &mut QueryFaults) {

@@ -86,6 +86,8 @@ pub(super) struct Context<'a> {
     pub(super) mapping: &'a Mapping,
     pub(super) table: &'static ResourceSchema,
     pub(super) now: Now,
+    /// The column with the number of a row, if several rows may have no identifier.
+    pub(super) row_number: Option<&'static str>,
 }
 
 /// The storage of a field.

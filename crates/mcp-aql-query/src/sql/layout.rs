@@ -45,7 +45,7 @@ impl Columns {
         }
     }
 
-    fn push(&mut self, column: Expr) -> usize {
+    pub(super) fn push(&mut self, column: Expr) -> usize {
         self.expressions.push(column);
         self.expressions.len() - 1
     }

@@ -22,6 +22,7 @@ mod record_lookup;
 mod record_reader;
 mod record_statements;
 mod refusal;
+mod row_number;
 mod statements;
 mod steps;
 mod store;
@@ -76,6 +77,8 @@ pub struct SqlTable<T: 'static> {
     finish: Option<InMemoryFinish<T>>,
     /// The problems of the mapping, once they were determined.
     problems: OnceLock<Vec<String>>,
+    /// The name of the number of a row, if it breaks ties, once a store has determined it.
+    row_number: OnceLock<Option<&'static str>>,
 }
 
 impl<T> fmt::Debug for SqlTable<T> {
@@ -107,6 +110,7 @@ impl<T: Resource> SqlTable<T> {
             },
             finish: None,
             problems: OnceLock::new(),
+            row_number: OnceLock::new(),
         }
     }
 
@@ -327,6 +331,7 @@ impl<T: Resource> SqlTable<T> {
             mapping: &self.mapping,
             table: T::model().schema(),
             now: Now { dialect, instant: now },
+            row_number: self.row_number.get().copied().flatten(),
         }
     }
 }

@@ -4,8 +4,9 @@ use sea_query::{Expr, ExprTrait as _, NullOrdering, Order, SelectStatement};
 
 use super::SqlError;
 use super::condition::joined;
-use super::context::Context;
+use super::context::{Context, Source, StoredForm};
 use super::dialect::{Dialect, Form, Operand, truth};
+use super::layout::Columns;
 use crate::plan::{Plan, SortBy};
 use crate::value::{Scalar, ValueKind};
 
@@ -33,8 +34,10 @@ pub(super) struct Key {
 
 #[derive(Debug, Clone)]
 enum Place {
-    Field(Box<super::context::Source>),
+    Field(Box<Source>),
     Score,
+    /// The number of the row, after all fields.
+    RowNumber,
 }
 
 /// The keys of a plan's order, reversed if the last rows are wanted.
@@ -70,7 +73,16 @@ pub(super) fn keys(
             }
         })
     };
-    plan.sort.iter().map(key).collect()
+    let mut keys = plan.sort.iter().map(key).collect::<Result<Vec<_>, SqlError>>()?;
+    keys.extend(context.row_number.map(|name| Key {
+        ordered: context.column(name),
+        place: Place::RowNumber,
+        descending: reversed,
+        may_miss: false,
+        optional: false,
+        missing_first: false,
+    }));
+    Ok(keys)
 }
 
 /// A range of the order, and the keys whose values differ in it.
@@ -173,7 +185,7 @@ impl Key {
     fn operand(&self, dialect: Dialect, value: &Scalar) -> Operand {
         match &self.place {
             Place::Field(source) => source.place_of(dialect, value),
-            Place::Score => dialect.operand(value, Form::Integer),
+            Place::Score | Place::RowNumber => dialect.operand(value, Form::Integer),
         }
     }
 
@@ -216,8 +228,12 @@ impl Key {
 
     /// Whether few rows share a value, as with instants and measurements.
     fn is_mostly_unique(&self) -> bool {
-        let kind = self.source().map(|source| source.info.kind);
-        matches!(kind, Some(ValueKind::Instant | ValueKind::Number))
+        match &self.place {
+            Place::Field(source) => {
+                matches!(source.info.kind, ValueKind::Instant | ValueKind::Number)
+            }
+            Place::Score | Place::RowNumber => false,
+        }
     }
 
     /// The condition that a row comes at this value or after it, which an index can evaluate.
@@ -238,7 +254,7 @@ impl Key {
     pub(super) fn add_to(&self, dialect: Dialect, score: usize, select: &mut SelectStatement) {
         let order = if self.descending { Order::Desc } else { Order::Asc };
         let by = match self.place {
-            Place::Field(_) => self.ordered.clone(),
+            Place::Field(_) | Place::RowNumber => self.ordered.clone(),
             Place::Score => Expr::cust((score + 1).to_string()),
         };
         let first_anyway = puts_missing_first(dialect, self.descending);
@@ -251,10 +267,18 @@ impl Key {
         }
     }
 
-    /// The storage of the key's field; `None` for the score.
-    pub(super) fn source(&self) -> Option<&super::context::Source> {
+    /// Adds the key to the columns of a statement. Returns its index, and the form of a field, or `None` for the score.
+    pub(super) fn add_column(
+        &self,
+        context: &Context<'_>,
+        columns: &mut Columns,
+    ) -> Option<(usize, Option<StoredForm>)> {
         match &self.place {
-            Place::Field(source) => Some(source),
+            Place::Field(source) => {
+                let stored = source.stored(context.dialect());
+                Some((columns.add_sorted(context, source), Some(stored)))
+            }
+            Place::RowNumber => Some((columns.push(self.ordered.clone()), None)),
             Place::Score => None,
         }
     }

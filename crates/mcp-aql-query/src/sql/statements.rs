@@ -41,7 +41,7 @@ pub(super) struct Statements {
     pub(super) queue: VecDeque<(Purpose, Statement)>,
     /// The conversion of rows.
     pub(super) layout: Arc<Layout>,
-    /// The columns of the sort keys and their forms; `None` is the score.
+    /// The columns of the sort keys and their forms; `None` is the score or the number of the row.
     pub(super) keys: Vec<(usize, Option<StoredForm>)>,
     pub(super) work: WorkSplit,
     /// Whether all rows satisfy the filter.
@@ -161,20 +161,11 @@ impl StatementPlanner<'_> {
     fn add_page(&mut self, mut columns: Columns, score: Option<Expr>) -> Result<(), SqlError> {
         let (context, plan, dialect) = (self.context, self.plan, self.context.dialect());
         let order = order::keys(context, plan, score.as_ref())?;
-        let fields: Vec<_> = order
-            .iter()
-            .map(|key| {
-                let source = key.source()?;
-                Some((columns.add_sorted(context, source), source.stored(dialect)))
-            })
-            .collect();
+        let keys: Vec<_> = order.iter().map(|key| key.add_column(context, &mut columns)).collect();
         // The score is the column after all others.
         let count = columns.expressions.len();
-        let scored = fields.iter().any(Option::is_none);
-        self.statements.keys = fields
-            .into_iter()
-            .map(|field| field.map_or((count, None), |(column, stored)| (column, Some(stored))))
-            .collect();
+        let scored = keys.iter().any(Option::is_none);
+        self.statements.keys = keys.into_iter().map(|key| key.unwrap_or((count, None))).collect();
         let mut select = Query::select();
         // A statement needs at least one column; the score counts as one.
         if count > 0 || !scored {

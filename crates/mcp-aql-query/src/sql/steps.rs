@@ -132,11 +132,16 @@ impl<'a, T: Resource> Steps<'a, T> {
                 }),
             },
         });
-        let values = values.collect::<Result<Vec<_>, _>>()?;
+        let mut values = values.collect::<Result<Vec<_>, _>>()?;
+        // The number of the row is only a part of the cursor if it tells rows apart.
+        if values.iter().all(|value| !value.is_null()) {
+            values.truncate(self.plan.sort.len());
+        }
         let mut odd = OddFields::default();
         let record = SqlRecord::read(&self.statements.layout, &row, &mut odd)?;
-        // The last key is the identifier.
-        let id = values.last().and_then(plain_text);
+        // The last key of the plan is the identifier.
+        let id = self.plan.sort.len().checked_sub(1).and_then(|last| values.get(last));
+        let id = id.and_then(plain_text);
         match (self.statements.work, self.finish) {
             (WorkSplit::AllButShowing, Some(finish)) => {
                 let record = (finish.show)(record.into_members()?, &self.plan.selection)?;

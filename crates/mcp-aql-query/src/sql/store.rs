@@ -278,6 +278,7 @@ where
     ) -> Result<Page<SqlRecord<R>>, OperationError> {
         let query = query.restricted(call.rows())?;
         let mut transaction = self.database.begin(Access::Read).await?;
+        self.table.find_row_number(&mut transaction).await?;
         let mut steps = self.table.query(&query).steps().map_err(internal)?;
         while let Some(statement) = steps.next_statement() {
             let rows = transaction.run(statement).await;

@@ -3,6 +3,8 @@
 //! PostgreSQL is included if a server is given: `../../scripts/postgres.sh cargo test --all-features`.
 
 mod databases;
+#[path = "../../../../../tests/databases/tests/it/ready_stores/missing_ids.rs"]
+mod missing_ids;
 #[path = "../../../../../tests/databases/tests/it/ready_stores/samples.rs"]
 mod samples;
 mod transactions;
@@ -399,4 +401,16 @@ fn every_row_is_shown_sorted_corrected_and_deleted() {
         databases::adapter(SqlStore::new(table, SqlxPostgres::new(pool.clone())))
     };
     samples::on_rows(Dialect::Postgres, samples::rows_of_postgres(), in_postgres, &runtime);
+}
+
+#[tokio::test]
+async fn rows_without_an_identifier_are_on_pages() {
+    // REQ-PAG-04, REQ-PAG-09
+    let pool = databases::in_memory().await;
+    for (tables, count) in missing_ids::tables() {
+        sqlx::raw_sql(AssertSqlSafe(tables.clone())).execute(&pool).await.unwrap();
+        let table = SqlTable::<missing_ids::Tag>::new(Dialect::Sqlite, "tag");
+        let store = SqlStore::new(table, SqlxSqlite::new(pool.clone()));
+        missing_ids::every_row_is_on_a_page(&databases::adapter(store), &tables, count).await;
+    }
 }

@@ -7,6 +7,7 @@ use mcp_aql::resource::{RusqliteDatabase, SqlStore};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::missing_ids::{self, Tag};
 use super::{Parcel, ask};
 
 /// A note.
@@ -124,4 +125,21 @@ async fn a_new_record_has_a_number_next_to_odd_ones() {
             assert_eq!(created["parcel"]["parcel_id"], id, "{tables}: {created}");
         }
     }
+}
+
+#[tokio::test]
+async fn rows_without_an_identifier_are_on_pages() {
+    // REQ-PAG-04, REQ-PAG-09
+    for (tables, count) in missing_ids::tables() {
+        let table = SqlTable::<Tag>::new(Dialect::Sqlite, "tag");
+        let store = SqlStore::new(table, sqlite(&tables));
+        let adapter = Adapter::builder("tags").resource(store).without_config().build().unwrap();
+        missing_ids::every_row_is_on_a_page(&adapter, &tables, count).await;
+    }
+    let view = "CREATE TABLE own (code TEXT NOT NULL, name TEXT, rank INTEGER);
+        INSERT INTO own VALUES ('a', 'x', 1), ('b', 'y', NULL);
+        CREATE VIEW tag AS SELECT * FROM own";
+    let store = SqlStore::new(SqlTable::<Tag>::new(Dialect::Sqlite, "tag"), sqlite(view));
+    let adapter = Adapter::builder("tags").resource(store).without_config().build().unwrap();
+    missing_ids::every_row_is_on_a_page(&adapter, view, 2).await;
 }

@@ -2,6 +2,7 @@
 
 mod foreign;
 mod limits;
+mod missing_ids;
 mod samples;
 mod servers;
 mod tenants;
