@@ -1,6 +1,6 @@
 //! A connection with an open transaction.
 
-use mcp_aql_query::sql::{DatabaseError, WaitLimits};
+use mcp_aql_query::sql::{Access, DatabaseError, WaitLimits};
 use sqlx::pool::PoolConnection;
 use sqlx::{Executor, Pool, SqlSafeStr as _, SqlStr};
 use tokio::runtime::Handle;
@@ -21,8 +21,9 @@ where
     connection: Option<PoolConnection<DB>>,
     /// Whether a call has begun and has not ended.
     is_running: bool,
-    /// Whether the connection is closed if its call was cancelled, or if it cannot roll back.
-    may_close: bool,
+    /// How long calls wait for a server, or `None` for SQLite, which always answers. The connection to a server is closed
+    /// if a call has no answer, was cancelled or cannot roll back.
+    server: Option<WaitLimits>,
     /// The errors of the database.
     classify: Classify,
 }
@@ -39,26 +40,42 @@ where
         pool: &Pool<DB>,
         limits: &WaitLimits,
         begin: SqlStr,
-        (may_close, classify): (bool, Classify),
+        (server, classify): (Option<WaitLimits>, Classify),
     ) -> Result<Self, DatabaseError> {
         let acquired = limits.connect(pool.acquire()).await?;
         let connection = Some(acquired.map_err(|error| failure(error, classify))?);
-        let mut open = Self { connection, is_running: false, may_close, classify };
-        open.execute(begin).await?;
+        let mut open = Self { connection, is_running: false, server, classify };
+        let begun = open.execute(begin).await?;
+        begun.map_err(|error| failure(error, classify))?;
         Ok(open)
     }
 
     /// Ends the transaction and keeps its changes.
-    pub(crate) async fn commit(mut self) -> Result<(), DatabaseError> {
-        self.execute("COMMIT".into_sql_str()).await?;
-        drop(self.connection.take());
-        Ok(())
+    pub(crate) async fn commit(mut self, access: Access) -> Result<(), DatabaseError> {
+        let cause = match self.execute("COMMIT".into_sql_str()).await {
+            Ok(Ok(())) => {
+                drop(self.connection.take());
+                return Ok(());
+            }
+            Ok(Err(sqlx::Error::Database(cause))) => return Err((self.classify)(cause)),
+            Ok(Err(error)) => error.into(),
+            Err(DatabaseError::Busy(cause)) => cause,
+            Err(error) => return Err(error),
+        };
+        // Without an answer, the transaction may have ended either way.
+        Err(match access {
+            Access::Read => DatabaseError::Busy(cause),
+            Access::Write => DatabaseError::Unknown(cause),
+        })
     }
 
-    async fn execute(&mut self, sql: SqlStr) -> Result<(), DatabaseError> {
-        let result = self.start()?.execute(sql).await;
+    /// Runs a statement without values. The outer error is that of a statement without an answer.
+    async fn execute(&mut self, sql: SqlStr) -> Result<Result<(), sqlx::Error>, DatabaseError> {
+        let server = self.server;
+        let running = self.start()?.execute(sql);
+        let result = answer(server, running).await?;
         self.stop();
-        result.map(drop).map_err(|error| failure(error, self.classify))
+        Ok(result.map(drop))
     }
 
     /// The connection for a call, which [`stop`](Self::stop) ends.
@@ -86,17 +103,28 @@ where
             drop(connection.detach());
             return;
         };
-        if self.is_running && self.may_close {
+        if self.is_running && self.server.is_some() {
             connection.close_on_drop();
             return;
         }
-        let may_close = self.may_close;
+        let server = self.server;
         runtime.spawn(async move {
-            let result = connection.execute("ROLLBACK".into_sql_str()).await;
-            if result.is_err() && may_close {
+            let result = answer(server, connection.execute("ROLLBACK".into_sql_str())).await;
+            if !matches!(result, Ok(Ok(_))) && server.is_some() {
                 connection.close_on_drop();
             }
         });
+    }
+}
+
+/// Waits for the answer of a server, or of SQLite.
+async fn answer<T>(
+    server: Option<WaitLimits>,
+    waiting: impl Future<Output = T>,
+) -> Result<T, DatabaseError> {
+    match server {
+        Some(limits) => limits.answer(waiting).await,
+        None => Ok(waiting.await),
     }
 }
 

@@ -87,11 +87,12 @@ impl Database for SqlxPostgres {
 
     async fn begin(&self, access: Access) -> Result<SqlxPostgresTransaction, DatabaseError> {
         let turn = self.writers.turn(access, &self.limits).await?;
+        let limits = self.limits;
         // The text has numbers of this program only.
-        let begin = AssertSqlSafe(self.limits.begin_postgres(access)).into_sql_str();
+        let begin = AssertSqlSafe(limits.begin_postgres(access)).into_sql_str();
         // A connection whose call was cancelled may wait for the server for a long time.
-        let open = Open::begin(&self.pool, &self.limits, begin, (true, classify)).await?;
-        Ok(SqlxPostgresTransaction { open, _turn: turn })
+        let open = Open::begin(&self.pool, &limits, begin, (Some(limits), classify)).await?;
+        Ok(SqlxPostgresTransaction { open, limits, access, _turn: turn })
     }
 }
 
@@ -113,6 +114,8 @@ impl Database for SqlxPostgres {
 /// ```
 pub struct SqlxPostgresTransaction {
     open: Open<Postgres>,
+    limits: WaitLimits,
+    access: Access,
     /// The turn of a transaction that writes.
     _turn: Turn,
 }
@@ -125,13 +128,14 @@ impl fmt::Debug for SqlxPostgresTransaction {
 
 impl Transaction for SqlxPostgresTransaction {
     async fn run(&mut self, statement: Statement) -> Result<Vec<Vec<SqlValue>>, DatabaseError> {
-        let rows = run(self.open.start()?, statement).await;
+        // Without an answer, the call has not ended, so that its connection is closed.
+        let rows = self.limits.answer(run(self.open.start()?, statement)).await?;
         self.open.stop();
         rows?.iter().map(read).collect()
     }
 
     async fn commit(self) -> Result<(), DatabaseError> {
-        self.open.commit().await
+        self.open.commit(self.access).await
     }
 }
 

@@ -103,8 +103,8 @@ impl Database for SqlxSqlite {
         };
         // A database in memory ends with its last connection, so that none may be closed.
         let begin = begin.into_sql_str();
-        let open = Open::begin(&self.pool, &self.limits, begin, (false, classify)).await?;
-        Ok(SqlxSqliteTransaction { open })
+        let open = Open::begin(&self.pool, &self.limits, begin, (None, classify)).await?;
+        Ok(SqlxSqliteTransaction { open, access })
     }
 }
 
@@ -126,6 +126,7 @@ impl Database for SqlxSqlite {
 /// ```
 pub struct SqlxSqliteTransaction {
     open: Open<Sqlite>,
+    access: Access,
 }
 
 impl fmt::Debug for SqlxSqliteTransaction {
@@ -142,7 +143,7 @@ impl Transaction for SqlxSqliteTransaction {
     }
 
     async fn commit(self) -> Result<(), DatabaseError> {
-        self.open.commit().await
+        self.open.commit(self.access).await
     }
 }
 

@@ -7,6 +7,9 @@ mod databases;
 mod missing_ids;
 #[path = "../../../../../tests/databases/tests/it/ready_stores/samples.rs"]
 mod samples;
+mod servers;
+#[path = "../../../../../tests/databases/tests/it/ready_stores/silent_server.rs"]
+mod silent_server;
 mod transactions;
 
 use std::time::Duration;

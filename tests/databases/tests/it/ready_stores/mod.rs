@@ -5,6 +5,7 @@ mod limits;
 mod missing_ids;
 mod samples;
 mod servers;
+mod silent_server;
 mod tenants;
 mod triggers;
 mod unreadable_fields;

@@ -1,6 +1,5 @@
 //! Settings of a PostgreSQL server, and servers that do not answer.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
@@ -14,12 +13,11 @@ use mcp_aql::resource::{PostgresDatabase, SqlStore, WaitLimits};
 use mcp_aql_tests_databases::postgres;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{UnixListener, UnixStream};
 use tokio_postgres::NoTls;
 use tokio_postgres::config::Host;
 
 use super::samples::{self, walk};
+use super::silent_server::{FROZEN, RUNNING, UNTIL_COMMIT, stand_between};
 use super::{Parcel, ask};
 
 fn samples_in(database: PostgresDatabase) -> Adapter {
@@ -117,49 +115,6 @@ async fn only_a_malformed_identifier_is_no_record() {
         let changed = ask(&adapter, "update_node", &change).await;
         assert_eq!(changed["code"].as_str(), code, "{address}: {changed}");
     }
-}
-
-/// Passes everything on.
-const RUNNING: u8 = 0;
-/// Passes on no answer.
-const FROZEN: u8 = 1;
-/// Is frozen as soon as a client commits.
-const UNTIL_COMMIT: u8 = 2;
-
-/// Serves clients at a socket in a folder with the server at another one, as `state` says.
-async fn stand_between(folder: &Path, server: std::path::PathBuf, state: Arc<AtomicU8>) {
-    let listener = UnixListener::bind(folder.join(".s.PGSQL.5432")).unwrap();
-    tokio::spawn(async move {
-        loop {
-            let (client, _) = listener.accept().await.unwrap();
-            let server = UnixStream::connect(server.join(".s.PGSQL.5432")).await.unwrap();
-            let ((mut questions, mut to_client), (mut answers, mut to_server)) =
-                (client.into_split(), server.into_split());
-            let known = Arc::clone(&state);
-            tokio::spawn(async move {
-                let mut buffer = vec![0; 65_536];
-                while let Ok(length @ 1..) = questions.read(&mut buffer).await {
-                    let is_commit = buffer[..length].windows(6).any(|part| part == b"COMMIT");
-                    if is_commit && known.load(Ordering::SeqCst) == UNTIL_COMMIT {
-                        known.store(FROZEN, Ordering::SeqCst);
-                    }
-                    to_server.write_all(&buffer[..length]).await.unwrap();
-                }
-            });
-            let state = Arc::clone(&state);
-            tokio::spawn(async move {
-                let mut buffer = vec![0; 65_536];
-                while let Ok(length @ 1..) = answers.read(&mut buffer).await {
-                    while state.load(Ordering::SeqCst) == FROZEN {
-                        tokio::time::sleep(Duration::from_millis(20)).await;
-                    }
-                    if to_client.write_all(&buffer[..length]).await.is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-    });
 }
 
 #[tokio::test(flavor = "multi_thread")]
