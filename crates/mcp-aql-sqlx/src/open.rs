@@ -132,7 +132,8 @@ async fn answer<T>(
 pub(crate) fn failure(error: sqlx::Error, classify: Classify) -> DatabaseError {
     match error {
         sqlx::Error::Database(cause) => classify(cause),
-        sqlx::Error::PoolTimedOut => DatabaseError::Busy(error.into()),
+        // The pool has no free connection, or the server has closed one.
+        sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) => DatabaseError::Busy(error.into()),
         other => other.into(),
     }
 }

@@ -210,6 +210,7 @@ fn classify(cause: Box<dyn sqlx::error::DatabaseError>) -> DatabaseError {
     };
     let owned = |text: Option<&str>| text.map(str::to_owned);
     let (code, message) = (found.code().to_owned(), found.message().to_owned());
+    let has_position = found.position().is_some();
     let [constraint, column, detail] =
         [found.constraint(), found.column(), found.detail()].map(owned);
     let report = PostgresReport {
@@ -218,6 +219,7 @@ fn classify(cause: Box<dyn sqlx::error::DatabaseError>) -> DatabaseError {
         constraint: constraint.as_deref(),
         column: column.as_deref(),
         detail: detail.as_deref(),
+        has_position,
     };
     DatabaseError::of_postgres(report, cause)
 }

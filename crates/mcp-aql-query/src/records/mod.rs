@@ -34,6 +34,8 @@ pub use names::{OperationName, RecordNames};
 pub use new_id::NewId;
 pub use ready::{CreatedById, CreatedWithId, Ready, ReadyOperations};
 pub use reference::Reference;
+#[cfg(feature = "sql")]
+pub(crate) use reference::query_of;
 #[doc(hidden)]
 pub use references::Lookup;
 pub use row_filter::RowFilter;

@@ -49,7 +49,7 @@ pub(super) fn operand<R: Record>(field: &str, text: &str) -> Option<Scalar> {
 }
 
 /// The query of one record with selected fields.
-pub(super) fn query_of<R: Record>(
+pub(crate) fn query_of<R: Record>(
     id: &R::Id,
     fields: &Fields<R>,
 ) -> Result<CollectionQuery<R>, OperationError> {

@@ -17,7 +17,10 @@ pub enum DatabaseError {
     Reference(Violation),
     /// A value violates a CHECK constraint or NOT NULL, or its column cannot contain it.
     Value(Violation),
-    /// Other calls or programs hold a lock or all connections. Nothing has changed, and a later attempt may succeed.
+    /// The database does not let the adapter do this: its user has no permission, or the database is read-only.
+    Denied(Box<dyn Error + Send + Sync>),
+    /// Other calls or programs hold a lock or all connections, or the database cannot be reached. Nothing has changed, and
+    /// a later attempt may succeed.
     Busy(Box<dyn Error + Send + Sync>),
     /// The answer to a COMMIT is missing, so that the changes may have happened or not.
     Unknown(Box<dyn Error + Send + Sync>),
@@ -32,16 +35,30 @@ pub struct Violation {
     pub(super) constraint: Option<String>,
     /// The message of PostgreSQL, which names the type that does not have a value.
     pub(super) message: String,
-    /// If `true`, a text is not the form of any value of its type.
-    pub(super) is_malformed: bool,
+    pub(super) defect: Defect,
     cause: Box<dyn Error + Send + Sync>,
+}
+
+/// A defect of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Defect {
+    /// The value violates a rule, or the database does not tell.
+    Rule,
+    /// The value is missing.
+    Missing,
+    /// The text is not the form of any value of the type.
+    Malformed,
+    /// The value is too large for a limit of the database.
+    TooLarge,
+    /// The encoding of the database lacks a character, which may be known.
+    Character(Option<char>),
 }
 
 impl Violation {
     /// A rule that the database does not name.
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let (columns, constraint, message) = (Vec::new(), None, String::new());
-        Self { columns, constraint, message, is_malformed: false, cause: cause.into() }
+        Self { columns, constraint, message, defect: Defect::Rule, cause: cause.into() }
     }
 
     pub(super) fn into_cause(self) -> Box<dyn Error + Send + Sync> {
@@ -69,6 +86,8 @@ pub struct PostgresReport<'a> {
     pub column: Option<&'a str>,
     /// The detail: `Key (email)=(ada@example.org) already exists.`
     pub detail: Option<&'a str>,
+    /// If `true`, the report has a position: the error is in the text of the statement, and not in a value.
+    pub has_position: bool,
 }
 
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for DatabaseError {
@@ -80,6 +99,7 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for DatabaseError {
 impl From<DatabaseError> for OperationError {
     fn from(error: DatabaseError) -> Self {
         match error {
+            DatabaseError::Denied(cause) => denied(cause),
             DatabaseError::Busy(cause) => busy(cause),
             DatabaseError::Unknown(cause) => unknown(cause),
             error => Self::internal(error.into_cause()),
@@ -87,10 +107,18 @@ impl From<DatabaseError> for OperationError {
     }
 }
 
-/// The error for a call that has waited for others until its time was over.
+/// The error for a call that the database does not allow to the adapter.
+fn denied(cause: Box<dyn Error + Send + Sync>) -> OperationError {
+    let message = "The database does not let this adapter do that: it is read-only, or the adapter's user has no \
+                   permission for it. This call has changed nothing: send other values, or ask those who maintain the \
+                   database";
+    OperationError::new(ErrorCode::PermissionDenied, message).with_cause(cause)
+}
+
+/// The error for a call that has waited for others until its time was over, or for a database that is not reached.
 fn busy(cause: Box<dyn Error + Send + Sync>) -> OperationError {
-    let message = "The database is busy, because other changes take a long time. This call has changed nothing: make \
-                   it again in a few seconds";
+    let message = "The database is busy or cannot be reached: other changes may take a long time. This call has \
+                   changed nothing: make it again in a few seconds";
     OperationError::new(ErrorCode::InternalError, message)
         .with_detail("retry_after_seconds", RETRY_AFTER_SECONDS)
         .with_detail("operation_ran", false)
@@ -122,21 +150,38 @@ impl DatabaseError {
             violation.columns = names.map(str::to_owned).collect();
         } else if rule == "CHECK" {
             violation.constraint = Some(subject.to_owned());
+        } else if let (sqlite::DATA_TYPE, Some((_, column))) = (code, message.rsplit_once('.')) {
+            // "cannot store TEXT value in INTEGER column t.size"
+            violation.columns = vec![column.to_owned()];
         }
-        match code {
-            sqlite::UNIQUE | sqlite::PRIMARY_KEY | sqlite::ROW_ID => Self::Unique(violation),
-            sqlite::FOREIGN_KEY => Self::Reference(violation),
+        violation.defect = match code {
+            sqlite::NOT_NULL => Defect::Missing,
+            sqlite::MISMATCH => Defect::Malformed,
+            sqlite::TOO_LARGE => Defect::TooLarge,
+            _ => Defect::Rule,
+        };
+        match (code, code & 0xff) {
+            (sqlite::UNIQUE | sqlite::PRIMARY_KEY | sqlite::ROW_ID, _) => Self::Unique(violation),
+            (sqlite::FOREIGN_KEY, _) => Self::Reference(violation),
             // `ON DELETE RESTRICT` is a trigger.
-            sqlite::TRIGGER if message.starts_with("FOREIGN KEY") => Self::Reference(violation),
-            sqlite::CHECK
-            | sqlite::NOT_NULL
-            | sqlite::TRIGGER
-            | sqlite::DATA_TYPE
-            | sqlite::TOO_LARGE
-            | sqlite::MISMATCH => Self::Value(violation),
-            code if matches!(code & 0xff, sqlite::BUSY | sqlite::LOCKED | sqlite::INTERRUPT) => {
-                Self::Busy(violation.cause)
+            (sqlite::TRIGGER, _) if message.starts_with("FOREIGN KEY") => {
+                Self::Reference(violation)
             }
+            (_, sqlite::CONSTRAINT | sqlite::TOO_LARGE | sqlite::MISMATCH) => {
+                Self::Value(violation)
+            }
+            (_, sqlite::PERMISSION | sqlite::READ_ONLY | sqlite::AUTHORIZATION) => {
+                Self::Denied(violation.cause)
+            }
+            (
+                _,
+                sqlite::BUSY
+                | sqlite::LOCKED
+                | sqlite::NO_MEMORY
+                | sqlite::INTERRUPT
+                | sqlite::PROTOCOL
+                | sqlite::SCHEMA,
+            ) => Self::Busy(violation.cause),
             _ => Self::Other(violation.cause),
         }
     }
@@ -149,21 +194,30 @@ impl DatabaseError {
         let mut violation = Violation::new(cause);
         violation.constraint = report.constraint.map(str::to_owned);
         report.message.clone_into(&mut violation.message);
-        violation.is_malformed =
-            matches!(report.code, "22000" | "22003" | "22007" | "22008" | "22015" | "22P02");
+        violation.defect = defect(report);
         violation.columns = match (report.column, report.detail) {
             (Some(column), _) => vec![column.to_owned()],
             (None, Some(detail)) => columns_of_key(detail),
             (None, None) => Vec::new(),
         };
-        match report.code {
-            "23505" | "23P01" => Self::Unique(violation),
-            "23503" | "23001" => Self::Reference(violation),
-            "23502" | "23514" | "P0001" => Self::Value(violation),
-            // The class of values that their column cannot contain.
-            code if code.starts_with("22") => Self::Value(violation),
-            // A lock, a time limit, a conflict between transactions, too many connections.
-            "55P03" | "57014" | "40001" | "40P01" | "53300" => Self::Busy(violation.cause),
+        match (report.code, report.code.get(..2).unwrap_or_default()) {
+            ("23505" | "23P01", _) => Self::Unique(violation),
+            ("23503" | "23001", _) => Self::Reference(violation),
+            ("42501" | "25006", _) => Self::Denied(violation.cause),
+            // The server does not know whether the transaction has ended.
+            ("08007" | "40003", _) => Self::Unknown(violation.cause),
+            // Values that their column cannot contain, rules of tables, views and triggers, and limits of the program.
+            ("40002" | "P0001", _) | (_, "22" | "23" | "44" | "54") => Self::Value(violation),
+            _ if violation.defect == Defect::Malformed => Self::Value(violation),
+            ("08P01" | "57P04", _) => Self::Other(violation.cause),
+            // Connections, conflicts between transactions, locks, time limits, a server that stops or starts, and one
+            // without memory or free connections.
+            (
+                "25P03" | "25P04" | "53200" | "53300" | "55006" | "55P03" | "57014" | "57P01"
+                | "57P02" | "57P03" | "57P05",
+                _,
+            )
+            | (_, "08" | "40") => Self::Busy(violation.cause),
             _ => Self::Other(violation.cause),
         }
     }
@@ -173,9 +227,50 @@ impl DatabaseError {
             Self::Unique(violation) | Self::Reference(violation) | Self::Value(violation) => {
                 violation.cause
             }
-            Self::Busy(cause) | Self::Unknown(cause) | Self::Other(cause) => cause,
+            Self::Denied(cause) | Self::Busy(cause) | Self::Unknown(cause) | Self::Other(cause) => {
+                cause
+            }
         }
     }
+}
+
+/// Returns the defect of a value that PostgreSQL reports.
+fn defect(report: PostgresReport<'_>) -> Defect {
+    match report.code {
+        "23502" => Defect::Missing,
+        "22001" => Defect::TooLarge,
+        "22021" | "22P05" => Defect::Character(character_in(report.message)),
+        "22000" | "22003" | "22007" | "22008" | "22015" | "22P02" | "22P03" => Defect::Malformed,
+        // XML.
+        "2200L" | "2200M" | "2200N" | "2200S" | "2200T" => Defect::Malformed,
+        code if code.starts_with("54") => Defect::TooLarge,
+        // The text of a value of a type such as `hstore`, `ltree`, `jsonpath` or `regclass`. The same errors in the text
+        // of a statement have a position.
+        "3F000" | "42601" | "42602" | "42622" | "42704" | "42725" | "42809" | "42883" | "42P01"
+            if !report.has_position =>
+        {
+            Defect::Malformed
+        }
+        // PostgreSQL 15 and earlier, of a `hstore`.
+        "XX000"
+            if ["Syntax error near", "Unexpected end of string"]
+                .iter()
+                .any(|start| report.message.starts_with(start)) =>
+        {
+            Defect::Malformed
+        }
+        _ => Defect::Rule,
+    }
+}
+
+/// The character in a message of PostgreSQL in any language: `byte sequence 0xe2 0x82 0xac in encoding "UTF8"`.
+fn character_in(message: &str) -> Option<char> {
+    let words = message.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let bytes: Option<Vec<_>> = words
+        .filter_map(|word| word.strip_prefix("0x"))
+        .map(|digits| u8::from_str_radix(digits, 16).ok())
+        .collect();
+    String::from_utf8(bytes?).ok()?.chars().next()
 }
 
 /// The columns in a detail of PostgreSQL, in any language: `Key (a, b)=(1, 2) already exists.`
@@ -187,12 +282,18 @@ fn columns_of_key(detail: &str) -> Vec<String> {
 
 /// The codes of SQLite.
 mod sqlite {
+    pub(super) const PERMISSION: i32 = 3;
     pub(super) const BUSY: i32 = 5;
     pub(super) const LOCKED: i32 = 6;
+    pub(super) const NO_MEMORY: i32 = 7;
+    pub(super) const READ_ONLY: i32 = 8;
     pub(super) const INTERRUPT: i32 = 9;
+    pub(super) const PROTOCOL: i32 = 15;
+    pub(super) const SCHEMA: i32 = 17;
     pub(super) const TOO_LARGE: i32 = 18;
+    pub(super) const CONSTRAINT: i32 = 19;
     pub(super) const MISMATCH: i32 = 20;
-    pub(super) const CHECK: i32 = 275;
+    pub(super) const AUTHORIZATION: i32 = 23;
     pub(super) const FOREIGN_KEY: i32 = 787;
     pub(super) const NOT_NULL: i32 = 1_299;
     pub(super) const PRIMARY_KEY: i32 = 1_555;
@@ -230,9 +331,89 @@ mod tests {
         }
         let restrict = DatabaseError::of_sqlite(1_811, "FOREIGN KEY constraint failed", "");
         assert!(matches!(restrict, DatabaseError::Reference(_)));
-        assert!(matches!(DatabaseError::of_sqlite(1_811, "no", ""), DatabaseError::Value(_)));
-        assert!(matches!(DatabaseError::of_sqlite(517, "locked", ""), DatabaseError::Busy(_)));
-        assert!(matches!(DatabaseError::of_sqlite(11, "corrupt", ""), DatabaseError::Other(_)));
+    }
+
+    /// The name of a kind of error, and what is wrong with a value.
+    fn kind(error: &DatabaseError) -> (&'static str, Defect) {
+        match error {
+            DatabaseError::Unique(found) => ("unique", found.defect),
+            DatabaseError::Reference(found) => ("reference", found.defect),
+            DatabaseError::Value(found) => ("value", found.defect),
+            DatabaseError::Denied(_) => ("denied", Defect::Rule),
+            DatabaseError::Busy(_) => ("busy", Defect::Rule),
+            DatabaseError::Unknown(_) => ("unknown", Defect::Rule),
+            DatabaseError::Other(_) => ("other", Defect::Rule),
+        }
+    }
+
+    #[test]
+    fn result_codes_of_sqlite_have_a_kind() {
+        for (codes, expected) in [
+            // Constraints of every kind, and values without a place.
+            (&[19, 275, 531, 1_043, 1_811, 2_323, 2_835, 3_091][..], ("value", Defect::Rule)),
+            (&[1_299], ("value", Defect::Missing)),
+            (&[18], ("value", Defect::TooLarge)),
+            (&[20], ("value", Defect::Malformed)),
+            (&[1_555, 2_067, 2_579], ("unique", Defect::Rule)),
+            (&[787], ("reference", Defect::Rule)),
+            // A file, a folder or a connection that is read-only.
+            (&[3, 8, 264, 520, 776, 1_032, 1_288, 1_544, 23], ("denied", Defect::Rule)),
+            (&[5, 261, 517, 773, 6, 262, 518, 7, 9, 15, 17], ("busy", Defect::Rule)),
+            // A statement that is wrong, a disk that is full or fails, and a damaged file.
+            (&[1, 2, 10, 266, 11, 12, 13, 14, 16, 21, 22, 24, 25, 26], ("other", Defect::Rule)),
+        ] {
+            for &code in codes {
+                assert_eq!(kind(&DatabaseError::of_sqlite(code, "", "")), expected, "{code}");
+            }
+        }
+    }
+
+    #[test]
+    fn states_of_postgres_have_a_kind() {
+        let of = |code, has_position| {
+            let report = PostgresReport { code, has_position, ..PostgresReport::default() };
+            kind(&DatabaseError::of_postgres(report, ""))
+        };
+        for (codes, expected) in [
+            ("23505 23P01", ("unique", Defect::Rule)),
+            ("23503 23001", ("reference", Defect::Rule)),
+            ("23000 23514 40002 44000 P0001 22012 22004", ("value", Defect::Rule)),
+            ("23502", ("value", Defect::Missing)),
+            ("22000 22003 22007 22008 22015 22P02 2200N", ("value", Defect::Malformed)),
+            ("22001 54000 54001 54011 54023", ("value", Defect::TooLarge)),
+            ("22021 22P05", ("value", Defect::Character(None))),
+            ("42501 25006", ("denied", Defect::Rule)),
+            ("08000 08001 08003 08004 08006 40000 40001 40P01 25P03", ("busy", Defect::Rule)),
+            ("53200 53300 55006 55P03 57014 57P01 57P02 57P03", ("busy", Defect::Rule)),
+            ("08007 40003", ("unknown", Defect::Rule)),
+            // Only those who maintain the adapter or the database can correct these.
+            ("08P01 0A000 21000 25000 25001 25P02 28000 28P01", ("other", Defect::Rule)),
+            ("42703 42804 428C9 42P07 42P17 53000 53100 53400", ("other", Defect::Rule)),
+            ("55000 55P02 57000 57P04 58030 XX000 F0000 38001", ("other", Defect::Rule)),
+        ] {
+            for code in codes.split(' ') {
+                assert_eq!(of(code, false), expected, "{code}");
+            }
+        }
+        for code in "42601 42602 42704 42883 42P01 3F000".split(' ') {
+            assert_eq!(of(code, false), ("value", Defect::Malformed), "{code}");
+            assert_eq!(of(code, true), ("other", Defect::Rule), "{code} in a statement");
+        }
+    }
+
+    #[test]
+    fn a_character_that_an_encoding_lacks_is_known() {
+        for (message, expected) in [
+            (
+                r#"character with byte sequence 0xe2 0x82 0xac in encoding "UTF8" has no ..."#,
+                Some('€'),
+            ),
+            (r#"Zeichen mit Byte-Folge 0xd0 0x96 in Kodierung »UTF8«"#, Some('Ж')),
+            (r#"invalid byte sequence for encoding "UTF8": 0xff"#, None),
+            ("nothing", None),
+        ] {
+            assert_eq!(character_in(message), expected, "{message}");
+        }
     }
 
     #[test]

@@ -338,6 +338,8 @@ impl Dialect {
             Self::Sqlite => "instr",
             Self::Postgres => "strpos",
         };
+        // PostgreSQL finds no part by a nondeterministic collation.
+        let text = if self == Self::Postgres { self.by_bytes(text) } else { text };
         Expr::from(function(name).arg(text).arg(Expr::val(part)))
     }
 

@@ -3,7 +3,7 @@
 use mcp_aql_core::error::OperationError;
 use mcp_aql_protocol::ErrorCode;
 
-use super::database_error::{DatabaseError, Violation};
+use super::database_error::{DatabaseError, Defect, Violation};
 use super::dialect::Form;
 use super::{Dialect, SqlTable};
 use crate::aggregate::too_large;
@@ -137,34 +137,45 @@ impl<R: Record> Refusal<'_, R> {
             fields = named.map(|(field, _)| format!("{}{field}", self.place)).collect();
         }
         let rule = violation.constraint.as_deref().map(printable);
+        let rule = rule.filter(|_| violation.defect == Defect::Rule);
         let form = |field: &String| {
             let name = typed.iter().find(|(path, _)| field.strip_prefix(self.place) == Some(path));
             name.map_or_else(|| format!("'{field}'"), |(_, name)| format!("'{field}' ({name})"))
         };
-        let message = match (fields.as_slice(), &rule) {
-            ([], None) => format!(
+        let forms = fields.iter().map(form).collect::<Vec<_>>().join(", ");
+        let value = match fields.as_slice() {
+            [] => format!("A value of the '{singular}'"),
+            [_] => format!("The value of {forms}"),
+            _ => format!("A value of {forms}"),
+        };
+        let message = match (violation.defect, fields.as_slice(), &rule) {
+            (Defect::Missing, [one], _) => {
+                format!("The field '{one}' needs a value: send one, not null")
+            }
+            (Defect::TooLarge, ..) => {
+                format!("{value} is too long for the database: use a shorter one")
+            }
+            (Defect::Character(letter), ..) => {
+                format!("{value} has {}: use another one", unknown_character(letter))
+            }
+            (_, [], None) => format!(
                 "A value of the '{singular}' is not allowed: compare all values with the descriptions of the \
                  parameters"
             ),
-            ([], Some(_)) => format!(
+            (_, [], Some(_)) => format!(
                 "The '{singular}' violates a rule of the database: change its values to satisfy 'rule' in the \
                  details"
             ),
-            (fields, Some(_)) => format!(
+            (_, fields, Some(_)) => format!(
                 "The value of {} violates a rule of the database: use another one, which fits 'rule' in the details",
                 listed(fields)
             ),
-            ([one], None) if !violation.columns.is_empty() => {
-                format!("The field '{one}' needs a value: send one, not null")
+            (_, [_], None) => format!(
+                "The database cannot store this value of {forms}: use one in the form of its type"
+            ),
+            (_, _, None) => {
+                format!("The database cannot store a value of the '{singular}': check {forms}")
             }
-            ([one], None) => format!(
-                "The database cannot store this value of {}: use one in the form of its type",
-                form(one)
-            ),
-            (several, None) => format!(
-                "The database cannot store a value of the '{singular}': check {}",
-                several.iter().map(form).collect::<Vec<_>>().join(", ")
-            ),
         };
         let error = self.error(ErrorCode::ValidationInvalidValue, message, violation);
         match rule {
@@ -188,6 +199,12 @@ fn is_named(message: &str, name: &str) -> bool {
     message.contains(long.as_deref().unwrap_or(plain))
 }
 
+/// Describes a character that the encoding of the database lacks.
+fn unknown_character(letter: Option<char>) -> String {
+    let letter = letter.map(|letter| format!(" '{}'", mcp_aql_text::visible(&letter.to_string())));
+    format!("the character{}, which the encoding of the database lacks", letter.unwrap_or_default())
+}
+
 /// The text of a rule without invisible characters, at most 200 characters.
 fn printable(rule: &str) -> String {
     mcp_aql_text::visible(rule).chars().take(200).collect()
@@ -200,9 +217,15 @@ fn listed(fields: &[String]) -> String {
 impl<R: Record> SqlTable<R> {
     /// Returns `true` if an error of a lookup is about the identifier, which the type of its column does not have.
     pub(super) fn has_no_such_identifier(&self, error: &DatabaseError) -> bool {
-        let kind = self.mapping.types.get(R::ID.name);
-        kind.is_some_and(|kind| kind.is_compared(Form::Text))
-            && matches!(error, DatabaseError::Value(violation) if violation.is_malformed)
+        let DatabaseError::Value(violation) = error else { return false };
+        match violation.defect {
+            Defect::Malformed => {
+                let kind = self.mapping.types.get(R::ID.name);
+                kind.is_some_and(|kind| kind.is_compared(Form::Text))
+            }
+            Defect::Character(_) => true,
+            Defect::Rule | Defect::Missing | Defect::TooLarge => false,
+        }
     }
 }
 
@@ -214,13 +237,20 @@ impl<T: Resource> SqlTable<T> {
         if let Some(filter) = &plan.filter {
             self.filtered_types(filter, &mut fields);
         }
-        let message = match fields.as_slice() {
-            [] if plan.aggregate.is_empty() => {
+        let message = match (violation.defect, fields.as_slice()) {
+            (Defect::Character(letter), _) => format!(
+                "Parameter 'filter' or 'query' has {}: no value contains it, so leave it out",
+                unknown_character(letter)
+            ),
+            (Defect::TooLarge, []) => {
+                "Parameter 'filter' is too large for the database: compare with fewer and shorter values".to_owned()
+            }
+            (_, []) if plan.aggregate.is_empty() => {
                 return OperationError::internal(violation.into_cause());
             }
-            [] => return too_large().with_cause(violation.into_cause()),
-            [one] => format!("Parameter 'filter' has no value of {one}"),
-            several => {
+            (_, []) => return too_large().with_cause(violation.into_cause()),
+            (_, [one]) => format!("Parameter 'filter' has no value of {one}"),
+            (_, several) => {
                 format!(
                     "Parameter 'filter' has a value of another type than {}",
                     several.join(", ")

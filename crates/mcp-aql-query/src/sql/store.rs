@@ -16,7 +16,10 @@ use super::record_change::{FurtherStatements, RecordChange};
 use super::refusal::Refusal;
 use super::{Dialect, SqlError, SqlRecord, SqlTable, Statement};
 use crate::collection::CollectionQuery;
-use crate::records::{Lookup, NewId, Record, ResourceStore, StoreCall, changed_identifier};
+use crate::records::{
+    Lookup, NewId, Record, ResourceStore, StoreCall, changed_identifier, query_of,
+};
+use crate::single::{Fields, SelectedFields};
 
 /// Records in a table of SQLite or PostgreSQL.
 ///
@@ -170,6 +173,28 @@ impl<R: Record<Id: NewId> + DeserializeOwned, D: Database> SqlStore<R, D> {
     }
 }
 
+impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
+    /// Answers a query. The inner error is that of a statement, which a value of the query may have caused.
+    async fn page(
+        &self,
+        call: &StoreCall<'_, R>,
+        query: &CollectionQuery<R>,
+    ) -> Result<Result<Page<SqlRecord<R>>, DatabaseError>, OperationError> {
+        let query = query.restricted(call.rows())?;
+        let mut transaction = self.database.begin(Access::Read).await?;
+        self.table.find_row_number(&mut transaction).await?;
+        let mut steps = self.table.query(&query).steps().map_err(internal)?;
+        while let Some(statement) = steps.next_statement() {
+            match transaction.run(statement).await {
+                Ok(rows) => steps.push_rows(rows).map_err(internal)?,
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        transaction.commit().await?;
+        steps.finish().map(Ok).map_err(internal)
+    }
+}
+
 impl<R, D: Database> SqlStore<R, D> {
     /// Runs the further statements of a change.
     async fn run_further(
@@ -276,17 +301,22 @@ where
         call: &StoreCall<'_, R>,
         query: &CollectionQuery<R>,
     ) -> Result<Page<SqlRecord<R>>, OperationError> {
-        let query = query.restricted(call.rows())?;
-        let mut transaction = self.database.begin(Access::Read).await?;
-        self.table.find_row_number(&mut transaction).await?;
-        let mut steps = self.table.query(&query).steps().map_err(internal)?;
-        while let Some(statement) = steps.next_statement() {
-            let rows = transaction.run(statement).await;
-            let rows = rows.map_err(|error| self.table.refused_query(error, query.plan()))?;
-            steps.push_rows(rows).map_err(internal)?;
+        let page = self.page(call, query).await?;
+        page.map_err(|error| self.table.refused_query(error, query.plan()))
+    }
+
+    async fn get_fields(
+        &self,
+        call: &StoreCall<'_, R>,
+        id: &R::Id,
+        fields: &Fields<R>,
+    ) -> Result<Option<SelectedFields<SqlRecord<R>>>, OperationError> {
+        let query = query_of(id, fields)?;
+        match self.page(call, &query).await? {
+            Ok(page) => Ok(SelectedFields::only_row(page)),
+            Err(error) if self.table.has_no_such_identifier(&error) => Ok(None),
+            Err(error) => Err(self.table.refused_query(error, query.plan())),
         }
-        transaction.commit().await?;
-        steps.finish().map_err(internal)
     }
 
     async fn update(

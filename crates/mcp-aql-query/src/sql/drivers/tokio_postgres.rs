@@ -1,10 +1,10 @@
 //! PostgreSQL through `tokio-postgres` and `deadpool-postgres`.
 
 use std::error::Error as StdError;
-use std::fmt;
 use std::sync::Arc;
+use std::{fmt, io};
 
-use deadpool_postgres::{Manager, Object, Pool};
+use deadpool_postgres::{Manager, Object, Pool, PoolError};
 use mcp_aql_core::Error;
 use tokio::sync::OnceCell;
 use tokio_postgres::types::{ToSql, Type};
@@ -77,7 +77,12 @@ impl Database for PostgresDatabase {
 
     async fn begin(&self, access: Access) -> Result<PostgresTransaction, DatabaseError> {
         let turn = self.writers.turn(access, &self.limits).await?;
-        let connection = self.limits.connect(self.pool.get()).await??;
+        let connection = self.limits.connect(self.pool.get()).await?;
+        let connection = connection.map_err(|error| match error {
+            PoolError::Backend(cause) => failure(cause),
+            PoolError::Timeout(_) => DatabaseError::Busy(error.into()),
+            other => other.into(),
+        })?;
         // The connection is not returned to the pool before the transaction is over.
         let limits = self.limits;
         let transaction =
@@ -192,7 +197,12 @@ fn read(row: &tokio_postgres::Row) -> Result<Vec<SqlValue>, DatabaseError> {
 }
 
 fn failure(error: tokio_postgres::Error) -> DatabaseError {
-    let Some(cause) = error.as_db_error() else { return error.into() };
+    let Some(cause) = error.as_db_error() else {
+        // The server has closed the connection, or the network is broken.
+        let is_lost =
+            error.is_closed() || error.source().is_some_and(|cause| cause.is::<io::Error>());
+        return if is_lost { DatabaseError::Busy(error.into()) } else { error.into() };
+    };
     let cause = cause.clone();
     let report = PostgresReport {
         code: cause.code().code(),
@@ -200,6 +210,7 @@ fn failure(error: tokio_postgres::Error) -> DatabaseError {
         constraint: cause.constraint(),
         column: cause.column(),
         detail: cause.detail(),
+        has_position: cause.position().is_some(),
     };
     DatabaseError::of_postgres(report, error)
 }

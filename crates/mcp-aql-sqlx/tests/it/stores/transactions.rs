@@ -29,7 +29,7 @@ fn text(text: &str) -> SqlValue {
 fn message(rows: Rows) -> String {
     match rows.unwrap_err() {
         DatabaseError::Unique(error) => format!("unique: {error}"),
-        DatabaseError::Other(error) => error.to_string(),
+        DatabaseError::Denied(error) | DatabaseError::Other(error) => error.to_string(),
         other => panic!("{other:?}"),
     }
 }

@@ -494,13 +494,14 @@ async fn text_that_is_not_utf_8_keeps_its_bytes() {
 /// A country, whose code callers choose.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
 #[resource(operations, plural = "countries")]
-struct Country {
+pub(super) struct Country {
     /// The code of the country.
     #[resource(id)]
     #[create_input(chosen)]
     #[param(max_length = 2)]
     code: String,
     /// Name of the country.
+    #[resource(filter)]
     name: String,
 }
 

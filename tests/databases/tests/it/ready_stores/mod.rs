@@ -3,6 +3,7 @@
 mod foreign;
 mod limits;
 mod missing_ids;
+mod refusals;
 mod samples;
 mod servers;
 mod silent_server;

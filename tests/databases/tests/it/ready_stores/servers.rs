@@ -114,6 +114,8 @@ async fn only_a_malformed_identifier_is_no_record() {
         let change = json!({ "address": address, "input": { "parts": 5 } });
         let changed = ask(&adapter, "update_node", &change).await;
         assert_eq!(changed["code"].as_str(), code, "{address}: {changed}");
+        let found = ask(&adapter, "get_node", &json!({ "address": address })).await;
+        assert_eq!(found["code"].as_str(), code, "{address}: {found}");
     }
 }
 
