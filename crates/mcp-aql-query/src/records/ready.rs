@@ -259,7 +259,9 @@ impl<R: Record + CreateInput, S: ResourceStore<Resource = R>> Ready<S> {
         let input = call.group::<Create<R>>()?;
         let make = |id| Ok(input.into_resource(rest(id)));
         let context = call.context();
-        let created = self.store.insert(&self.call(&context), make, nothing).await;
+        let can_set = |field: &str| R::PARAMETERS.iter().any(|parameter| parameter.name == field);
+        let store_call = self.call(&context).with_settable(can_set);
+        let created = self.store.insert(&store_call, make, nothing).await;
         call.reply(created)
     }
 }
@@ -302,7 +304,9 @@ impl<S: ResourceStore<Resource: UpdateInput>> Ready<S> {
                     Ok(())
                 };
                 let context = call.context();
-                let store_call = ready.call(&context).setting(&given);
+                let can_set =
+                    |field: &str| <Resource<S> as UpdateInput>::INPUT.field(field).is_some();
+                let store_call = ready.call(&context).setting(&given).with_settable(can_set);
                 let changed = ready.store.update(&store_call, &id, change, nothing).await?;
                 call.reply(found::<Resource<S>, _>(changed, &id))
             })

@@ -34,13 +34,14 @@ pub struct StoreCall<'a, R> {
     given: Option<&'a Map<String, Value>>,
     targets: ReferenceTargets,
     is_ruled: bool,
+    can_set: fn(&str) -> bool,
 }
 
 impl<'a, R: Resource> StoreCall<'a, R> {
     /// A call for which all rows exist, unless the store has rules.
     pub fn new(context: &'a Context) -> Self {
         let (rows, targets) = (RowFilter::all(), ReferenceTargets::default());
-        Self { context, rows, given: None, targets, is_ruled: false }
+        Self { context, rows, given: None, targets, is_ruled: false, can_set: |_| true }
     }
 
     /// The same call, for which only those of its rows exist that satisfy a condition.
@@ -52,6 +53,7 @@ impl<'a, R: Resource> StoreCall<'a, R> {
             given: self.given,
             targets: self.targets.clone(),
             is_ruled: self.is_ruled,
+            can_set: self.can_set,
         }
     }
 
@@ -64,6 +66,12 @@ impl<'a, R: Resource> StoreCall<'a, R> {
     /// Sets the fields that the call sets, in JSON.
     pub(super) fn setting(mut self, given: &'a Map<String, Value>) -> Self {
         self.given = Some(given);
+        self
+    }
+
+    /// Sets which fields callers of the operation can set.
+    pub(super) fn with_settable(mut self, can_set: fn(&str) -> bool) -> Self {
+        self.can_set = can_set;
         self
     }
 
@@ -93,6 +101,11 @@ impl<'a, R: Resource> StoreCall<'a, R> {
     /// only stand for others, which it cannot read.
     pub const fn is_ruled(&self) -> bool {
         self.is_ruled
+    }
+
+    #[cfg(feature = "sql")]
+    pub(crate) const fn can_set(&self) -> fn(&str) -> bool {
+        self.can_set
     }
 
     pub(crate) const fn all_given(&self) -> Option<&'a Map<String, Value>> {

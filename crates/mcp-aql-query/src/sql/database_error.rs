@@ -33,9 +33,9 @@ pub enum DatabaseError {
 pub struct Violation {
     pub(super) columns: Vec<String>,
     pub(super) constraint: Option<String>,
-    /// The message of PostgreSQL, which names the type that does not have a value.
-    pub(super) message: String,
     pub(super) defect: Defect,
+    /// The type of the only column, if it does not have the value.
+    pub(super) type_name: Option<String>,
     cause: Box<dyn Error + Send + Sync>,
 }
 
@@ -57,8 +57,13 @@ pub(super) enum Defect {
 impl Violation {
     /// A rule that the database does not name.
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        let (columns, constraint, message) = (Vec::new(), None, String::new());
-        Self { columns, constraint, message, defect: Defect::Rule, cause: cause.into() }
+        Self {
+            columns: Vec::new(),
+            constraint: None,
+            defect: Defect::Rule,
+            type_name: None,
+            cause: cause.into(),
+        }
     }
 
     pub(super) fn into_cause(self) -> Box<dyn Error + Send + Sync> {
@@ -193,7 +198,6 @@ impl DatabaseError {
     ) -> Self {
         let mut violation = Violation::new(cause);
         violation.constraint = report.constraint.map(str::to_owned);
-        report.message.clone_into(&mut violation.message);
         violation.defect = defect(report);
         violation.columns = match (report.column, report.detail) {
             (Some(column), _) => vec![column.to_owned()],

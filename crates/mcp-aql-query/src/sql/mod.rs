@@ -6,6 +6,7 @@ mod condition;
 mod context;
 mod database;
 mod database_error;
+mod diagnosis;
 mod dialect;
 #[cfg(any(feature = "rusqlite", feature = "tokio-postgres"))]
 mod drivers;

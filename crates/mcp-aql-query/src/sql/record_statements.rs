@@ -21,7 +21,7 @@ use crate::text::fold_text;
 use crate::value::{Scalar, ValueKind, instant_text};
 
 /// A column with the value to write.
-type ColumnValue = (Alias, Expr);
+pub(super) type ColumnValue = (String, Expr);
 
 impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
     /// The statement for a record that satisfies a filter, as far as it has SQL. The statement may lock the record until
@@ -105,6 +105,12 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
             statement.sql.insert_str(at, " OVERRIDING SYSTEM VALUE");
         }
         Ok((statement, reader))
+    }
+
+    /// The columns of a record with their values, in their order.
+    pub(super) fn written_values(&self, record: &R) -> Result<Vec<ColumnValue>, SqlError> {
+        let context = self.context(chrono::Utc::now());
+        written::<R>(&context, &members(record)?, None)
     }
 
     /// The statement that writes the changed columns of a record and returns it as it is stored, or `None` if nothing
@@ -237,7 +243,7 @@ fn write(
         }
         return Ok(());
     }
-    let column = Alias::new(column_name(context, path));
+    let column = column_name(context, path).to_owned();
     // `skip_serializing_if` omits an empty list.
     let empty = Value::Array(Vec::new());
     let whole = if value.is_null() && info.list && !info.optional { &empty } else { value };
@@ -248,7 +254,7 @@ fn write(
     };
     columns.push((column, written));
     if let Some(column) = context.mapping.folded.get(path) {
-        columns.push((Alias::new(column), folded(value)));
+        columns.push((column.clone(), folded(value)));
     }
     Ok(())
 }

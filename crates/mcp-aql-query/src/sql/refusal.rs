@@ -16,6 +16,8 @@ pub(super) struct Refusal<'a, R: 'static> {
     pub(super) table: &'a SqlTable<R>,
     /// The text before the name of a field: `input.` in an update.
     pub(super) place: &'static str,
+    /// Returns `true` for a field that callers of the operation can set.
+    pub(super) can_set: fn(&str) -> bool,
 }
 
 impl<R: Record> Refusal<'_, R> {
@@ -76,19 +78,30 @@ impl<R: Record> Refusal<'_, R> {
         error
     }
 
-    /// The fields that the violation is about, as parameters.
+    /// The fields that the violation is about and callers can set, as parameters.
     fn fields(&self, violation: &Violation) -> Vec<String> {
+        let fields = self.table.fields_of_columns(&violation.columns).into_iter();
+        let fields = fields.filter(|field| (self.can_set)(field));
+        fields.map(|field| format!("{}{field}", self.place)).collect()
+    }
+
+    /// Returns `true` if the violation is about fields, none of which callers can set.
+    fn is_about_others(&self, violation: &Violation) -> bool {
         let fields = self.table.fields_of_columns(&violation.columns);
-        let fields = match &violation.constraint {
-            Some(rule) if fields.is_empty() => self.table.fields_in_rule(rule),
-            _ => fields,
-        };
-        fields.into_iter().map(|field| format!("{}{field}", self.place)).collect()
+        !fields.is_empty() && !fields.iter().any(|field| (self.can_set)(field))
     }
 
     fn of_unique(&self, violation: Violation) -> OperationError {
         let singular = R::NAMES.singular;
         let message = match self.fields(&violation).as_slice() {
+            [] if self.table.fields_of_columns(&violation.columns) == [R::ID.name] => format!(
+                "The database has given the new '{singular}' the number of another one, because its sequence is behind \
+                 the records. Nothing has changed: make the call again, or ask those who maintain the database to \
+                 advance the sequence"
+            ),
+            [] if self.is_about_others(&violation) => format!(
+                "The database accepts no other '{singular}' beside the one that exists: change that one"
+            ),
             [] => format!(
                 "Another '{singular}' has the same value in a field whose values are unique"
             ),
@@ -108,6 +121,9 @@ impl<R: Record> Refusal<'_, R> {
     fn of_reference(&self, violation: Violation) -> OperationError {
         let fields = self.table.fields_of_columns(&violation.columns);
         let place = self.place;
+        if self.is_about_others(&violation) {
+            return OperationError::internal(violation.into_cause());
+        }
         if let [field] = fields.as_slice() {
             let target = R::REFERENCES.iter().find(|reference| reference.field == field);
             let target = target.map_or("record", |reference| reference.target);
@@ -130,17 +146,21 @@ impl<R: Record> Refusal<'_, R> {
 
     fn of_value(&self, violation: Violation) -> OperationError {
         let singular = R::NAMES.singular;
-        let mut fields = self.fields(&violation);
-        let typed: Vec<_> = self.table.typed_fields().collect();
-        if fields.is_empty() && violation.constraint.is_none() {
-            let named = typed.iter().filter(|(_, name)| is_named(&violation.message, name));
-            fields = named.map(|(field, _)| format!("{}{field}", self.place)).collect();
+        let fields = self.fields(&violation);
+        if fields.is_empty() && self.is_about_others(&violation) {
+            return OperationError::internal(violation.into_cause());
         }
+        let typed: Vec<_> = self.table.typed_fields().collect();
         let rule = violation.constraint.as_deref().map(printable);
         let rule = rule.filter(|_| violation.defect == Defect::Rule);
         let form = |field: &String| {
-            let name = typed.iter().find(|(path, _)| field.strip_prefix(self.place) == Some(path));
-            name.map_or_else(|| format!("'{field}'"), |(_, name)| format!("'{field}' ({name})"))
+            let found = violation.type_name.as_deref();
+            let of_path =
+                || typed.iter().find(|(path, _)| field.strip_prefix(self.place) == Some(path));
+            match found.or_else(|| of_path().map(|(_, name)| *name)) {
+                Some(name) => format!("'{field}' ({name})"),
+                None => format!("'{field}'"),
+            }
         };
         let forms = fields.iter().map(form).collect::<Vec<_>>().join(", ");
         let value = match fields.as_slice() {
@@ -183,20 +203,6 @@ impl<R: Record> Refusal<'_, R> {
             None => error,
         }
     }
-}
-
-/// Whether a message of PostgreSQL names a type, which may have a shorter name as well.
-fn is_named(message: &str, name: &str) -> bool {
-    let name = name.trim_end_matches("[]").to_ascii_lowercase();
-    let long = [("char", "character"), ("varchar", "character varying"), ("int", "integer")]
-        .into_iter()
-        .find_map(|(short, long)| {
-            let rest = name.strip_prefix(short)?;
-            (rest.is_empty() || rest.starts_with('(')).then(|| format!("{long}{rest}"))
-        });
-    // The message may leave out the length, and blanks in it: `numeric(9, 2)`.
-    let plain = name.split('(').next().unwrap_or_default();
-    message.contains(long.as_deref().unwrap_or(plain))
 }
 
 /// Describes a character that the encoding of the database lacks.
@@ -294,20 +300,5 @@ impl<T: Resource> SqlTable<T> {
             T::model().schema().index_of(path).map(|_| path.to_owned())
         };
         columns.iter().filter_map(field).collect()
-    }
-
-    /// The fields whose columns a rule names: `length(code) = 2`, `orders_amount_check`.
-    fn fields_in_rule(&self, rule: &str) -> Vec<String> {
-        let plain = rule.strip_prefix(&format!("{}_", self.mapping.table)).unwrap_or(rule);
-        let plain =
-            ["_check", "_not_null"].iter().find_map(|end| plain.strip_suffix(end)).unwrap_or(plain);
-        let words: Vec<_> = plain
-            .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
-            .map(str::to_owned)
-            .collect();
-        let mut fields = self.fields_of_columns(&words);
-        fields.sort_unstable();
-        fields.dedup();
-        fields
     }
 }

@@ -14,7 +14,7 @@ use super::database_error::DatabaseError;
 use super::new_numbers::first_number;
 use super::record_change::{FurtherStatements, RecordChange};
 use super::refusal::Refusal;
-use super::{Dialect, SqlError, SqlRecord, SqlTable, Statement};
+use super::{SqlError, SqlRecord, SqlTable, Statement};
 use crate::collection::CollectionQuery;
 use crate::records::{
     Lookup, NewId, Record, ResourceStore, StoreCall, changed_identifier, query_of,
@@ -111,14 +111,13 @@ impl<R, D> fmt::Debug for SqlStore<R, D> {
 }
 
 impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
-    fn refusal(&self, place: &'static str) -> Refusal<'_, R> {
-        Refusal { table: &self.table, place }
+    fn refusal(&self, call: &StoreCall<'_, R>, place: &'static str) -> Refusal<'_, R> {
+        Refusal { table: &self.table, place, can_set: call.can_set() }
     }
 
-    /// The error for a record that the database has refused.
+    /// The error for a record that the database has refused. Its transaction is over.
     async fn refused(
         &self,
-        transaction: &mut D::Transaction,
         call: &StoreCall<'_, R>,
         error: DatabaseError,
         record: &R,
@@ -131,19 +130,8 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
         {
             return error;
         }
-        let error = match error {
-            DatabaseError::Reference(mut violation)
-                if D::DIALECT == Dialect::Sqlite && violation.columns.is_empty() =>
-            {
-                match self.table.columns_without_target(transaction, record).await {
-                    Ok(columns) => violation.columns = columns,
-                    Err(error) => return error.into(),
-                }
-                DatabaseError::Reference(violation)
-            }
-            error => error,
-        };
-        self.refusal(place).of_change(error)
+        let error = self.table.diagnosed(&self.database, error, record).await;
+        self.refusal(call, place).of_change(error)
     }
 }
 
@@ -261,17 +249,21 @@ where
         let rows = match transaction.run(statement).await {
             Ok(rows) => rows,
             Err(error) => {
-                return Err(self.refused(&mut transaction, call, error, &record, "").await);
+                drop(transaction);
+                return Err(self.refused(call, error, &record, "").await);
             }
         };
         let stored = reader.read(rows, None).map_err(internal)?;
-        let stored = stored.ok_or_else(|| self.refusal("").of_no_row())?;
+        let stored = stored.ok_or_else(|| self.refusal(call, "").of_no_row())?;
         self.check_stays(&mut transaction, call, &stored).await?;
         let change = RecordChange::Created(&stored.record);
         self.run_further(&mut transaction, call.context(), change).await?;
         after(&stored.record)?;
-        transaction.commit().await.map_err(|error| self.refusal("").of_change(error))?;
-        Ok(stored.row)
+        match transaction.commit().await {
+            Ok(()) => Ok(stored.row),
+            // A deferred constraint.
+            Err(error) => Err(self.refused(call, error, &stored.record, "").await),
+        }
     }
 
     async fn get(&self, call: &StoreCall<'_, R>, id: &R::Id) -> Result<Option<R>, OperationError> {
@@ -342,12 +334,11 @@ where
             Some((statement, reader)) => match transaction.run(statement).await {
                 Ok(rows) => {
                     let stored = reader.read(rows, None).map_err(internal)?;
-                    stored.ok_or_else(|| self.refusal("input.").of_no_row())?
+                    stored.ok_or_else(|| self.refusal(call, "input.").of_no_row())?
                 }
                 Err(error) => {
-                    return Err(self
-                        .refused(&mut transaction, call, error, &record, "input.")
-                        .await);
+                    drop(transaction);
+                    return Err(self.refused(call, error, &record, "input.").await);
                 }
             },
             None => old.clone(),
@@ -356,8 +347,10 @@ where
         let change = RecordChange::Updated { old: &old.record, new: &stored.record };
         self.run_further(&mut transaction, call.context(), change).await?;
         after(&stored.record)?;
-        transaction.commit().await.map_err(|error| self.refusal("input.").of_change(error))?;
-        Ok(Some(stored.row))
+        match transaction.commit().await {
+            Ok(()) => Ok(Some(stored.row)),
+            Err(error) => Err(self.refused(call, error, &stored.record, "input.").await),
+        }
     }
 
     async fn delete(
@@ -376,14 +369,14 @@ where
         check(record)?;
         let statement = self.table.delete_record(id).map_err(internal)?;
         let result = transaction.run(statement).await;
-        result.map_err(|error| self.refusal("").of_deletion(error, record))?;
+        result.map_err(|error| self.refusal(call, "").of_deletion(error, record))?;
         if self.is_kept(&mut transaction, id).await? {
-            return Err(self.refusal("").of_kept(record));
+            return Err(self.refusal(call, "").of_kept(record));
         }
         self.run_further(&mut transaction, call.context(), RecordChange::Deleted(record)).await?;
         after(record)?;
         let committed = transaction.commit().await;
-        committed.map_err(|error| self.refusal("").of_deletion(error, record))?;
+        committed.map_err(|error| self.refusal(call, "").of_deletion(error, record))?;
         Ok(Some(stored.row))
     }
 }

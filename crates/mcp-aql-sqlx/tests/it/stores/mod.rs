@@ -286,8 +286,8 @@ const READERS: Databases<Reader> = Databases {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_database_refuses_is_refused_with_a_reason() {
-    // PostgreSQL does not say which text is too long, and SQLite does not limit texts but by a rule.
-    let in_postgres = "A value of the 'reader' is too long for the database: use a shorter one";
+    // SQLite does not limit texts but by a rule.
+    let in_postgres = "The value of 'name' (character varying(4)) is too long for the database: use a shorter one";
     let in_sqlite = "The value of 'name' violates a rule of the database: use another one, which fits 'rule' in the details";
     let missing = "The field 'name' needs a value: send one, not null";
     let unique = "Another 'reader' has this value of 'address', which must be unique: use another value, or change the other \

@@ -182,3 +182,136 @@ async fn a_letter_that_the_encoding_lacks_is_named() {
     let found = ask(&adapter, "get_country", &json!({ "code": "Ż" })).await;
     assert_eq!(found["code"], "NOT_FOUND_RESOURCE", "{found}");
 }
+
+/// A ledger entry with the rules of a database.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations, plural = "ledgers")]
+struct Ledger {
+    /// Number of the entry.
+    #[resource(id)]
+    id: i64,
+    /// The tenant, which callers do not set.
+    #[resource(read_only)]
+    #[create_input(value = "acme".to_owned())]
+    tenant: String,
+    /// A code, which a tenant has once.
+    code: Option<String>,
+    /// An address, whose letters may be of any case.
+    email: Option<String>,
+    /// A number whose rule has the name of another field.
+    rank: Option<i64>,
+    /// A number of a domain with a rule.
+    share: Option<f64>,
+    /// An amount with two digits after the point.
+    amount: Option<f64>,
+    /// A range of numbers.
+    span: Option<String>,
+    /// A document.
+    page: Option<String>,
+    /// A pair of numbers.
+    pair: Option<String>,
+    /// A short text.
+    short: Option<String>,
+    /// The entry that comes before.
+    #[resource(references = "ledger")]
+    former_id: Option<i64>,
+}
+
+const LEDGER_IN_POSTGRES: &str = "CREATE DOMAIN share AS double precision CONSTRAINT rank_check CHECK (VALUE <= 1);
+    CREATE TYPE pair AS (one integer, other integer);
+    CREATE TABLE ledger (id bigserial PRIMARY KEY, tenant text NOT NULL, code text, email text,
+        rank bigint CONSTRAINT ledger_code_check CHECK (rank > 0), share share, amount numeric(5, 2), span int4range,
+        page xml, pair pair, short varchar(3), former_id bigint REFERENCES ledger DEFERRABLE INITIALLY DEFERRED,
+        UNIQUE (tenant, code));
+    CREATE UNIQUE INDEX emails ON ledger (lower(email))";
+
+const LEDGER_IN_SQLITE: &str = "CREATE TABLE ledger (id INTEGER PRIMARY KEY, tenant TEXT NOT NULL, code TEXT, email TEXT,
+        rank INTEGER CONSTRAINT code CHECK (rank > 0), share REAL CHECK (share <= 1), amount REAL, span TEXT, page TEXT,
+        pair TEXT, short TEXT CHECK (length(short) < 4),
+        former_id INTEGER REFERENCES ledger DEFERRABLE INITIALLY DEFERRED, UNIQUE (tenant, code)) STRICT;
+    CREATE UNIQUE INDEX emails ON ledger (lower(email));
+    PRAGMA foreign_keys = ON";
+
+fn ledgers<D: Database>(dialect: Dialect, database: D) -> Adapter {
+    let mut table = SqlTable::<Ledger>::new(dialect, "ledger");
+    if dialect == Dialect::Postgres {
+        for (field, kind) in [("span", "int4range"), ("page", "xml"), ("pair", "pair")] {
+            table = table.column_type(field, kind);
+        }
+    }
+    let store = SqlStore::new(table, database);
+    Adapter::builder("books").resource(store).without_config().build().unwrap()
+}
+
+#[tokio::test]
+async fn each_refusal_names_the_field() {
+    // REQ-ERR-02
+    let connection = rusqlite::Connection::open_in_memory().unwrap();
+    connection.execute_batch(LEDGER_IN_SQLITE).unwrap();
+    let mut adapters =
+        vec![(Dialect::Sqlite, ledgers(Dialect::Sqlite, RusqliteDatabase::new(connection)))];
+    let pool = postgres::pool_with_schema().await;
+    if let Some(pool) = &pool {
+        pool.get().await.unwrap().batch_execute(LEDGER_IN_POSTGRES).await.unwrap();
+        let database = PostgresDatabase::new(pool.clone());
+        adapters.push((Dialect::Postgres, ledgers(Dialect::Postgres, database)));
+    }
+    let everywhere = [
+        (json!({ "code": "a" }), "code", "must be unique"),
+        (json!({ "email": "ADA@example.org" }), "email", "must be unique"),
+        (json!({ "rank": 0 }), "rank", "violates a rule"),
+        (json!({ "share": 2.0 }), "share", ""),
+        (json!({ "short": "long" }), "short", ""),
+        (json!({ "former_id": 99 }), "former_id", "must identify an existing ledger"),
+    ];
+    let in_postgres = [
+        (json!({ "amount": 1234.5 }), "amount", "numeric(5,2)"),
+        (json!({ "span": "[3,1)" }), "span", "int4range"),
+        (json!({ "span": "x" }), "span", "int4range"),
+        (json!({ "page": "<a>" }), "page", "xml"),
+        (json!({ "pair": "(1,x)" }), "pair", "pair"),
+        (json!({ "pair": "1" }), "pair", "pair"),
+    ];
+    for (dialect, adapter) in adapters {
+        let first = json!({ "code": "a", "email": "ada@example.org", "rank": 1 });
+        let first = ask(&adapter, "create_ledger", &first).await;
+        assert_eq!(first["ledger"]["tenant"], "acme", "{first}");
+        let second = ask(&adapter, "create_ledger", &json!({ "code": "b" })).await;
+        let second = &second["ledger"]["id"];
+        let mut cases = everywhere.to_vec();
+        cases.extend(
+            (dialect == Dialect::Postgres).then_some(in_postgres.clone()).into_iter().flatten(),
+        );
+        for (input, field, told) in cases {
+            let change = json!({ "id": second, "input": input });
+            for (operation, params, place) in
+                [("create_ledger", &input, ""), ("update_ledger", &change, "input.")]
+            {
+                let reply = adapter.call(operation, params.clone()).await;
+                let refused = reply.error().unwrap_or_else(|| panic!("{dialect:?} {input}"));
+                let context = format!("{dialect:?} {operation} {input}: {refused:?}");
+                assert!(
+                    refused.code.starts_with("VALIDATION_")
+                        || refused.code.starts_with("CONFLICT_"),
+                    "{context}"
+                );
+                assert!(refused.message.contains(told), "{context}");
+                assert!(refused.message.contains(&format!("'{place}{field}'")), "{context}");
+                assert_eq!(refused.details["param_name"], format!("{place}{field}"), "{context}");
+                assert!(!refused.message.contains("tenant"), "{context}");
+            }
+        }
+        let listed = ask(&adapter, "list_ledgers", &json!({})).await;
+        assert_eq!(listed["pageInfo"]["totalCount"], 2, "{listed}");
+    }
+    let Some(pool) = pool else { return };
+    // Another program has stored records with numbers after that of the sequence.
+    let import = "INSERT INTO ledger (id, tenant) SELECT number, 'other' FROM generate_series(100, 300) AS number;
+        SELECT setval('ledger_id_seq', 200)";
+    pool.get().await.unwrap().batch_execute(import).await.unwrap();
+    let adapter = ledgers(Dialect::Postgres, PostgresDatabase::new(pool));
+    let refused = ask(&adapter, "create_ledger", &json!({})).await;
+    assert_eq!(refused["code"], "CONFLICT_ALREADY_EXISTS", "{refused}");
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.contains("sequence") && !message.contains("'id'"), "{message}");
+}

@@ -1,0 +1,230 @@
+//! Finds the columns that an error of a database is about, where the error does not name them.
+
+use sea_query::{ExprTrait as _, Query};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::column_type::ColumnType;
+use super::database::{Access, Database, Transaction};
+use super::database_error::{Defect, Violation};
+use super::dialect::Dialect;
+use super::record_statements::{column_name, quoted};
+use super::value::{SqlValue, Statement};
+use super::{DatabaseError, SqlTable};
+use crate::records::Record;
+
+/// The columns of a constraint or of an index, with those in their expressions.
+const COLUMNS_OF_CONSTRAINT: &str = "SELECT DISTINCT CAST(a.attname AS text) FROM pg_depend d
+        JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+    WHERE a.attnum > 0 AND d.objid IN (
+        SELECT c.oid FROM pg_constraint c
+            WHERE c.conname = CAST($2 AS text) AND c.conrelid = CAST(CAST($1 AS text) AS regclass)
+        UNION ALL SELECT i.indexrelid FROM pg_index i JOIN pg_class n ON n.oid = i.indexrelid
+            WHERE n.relname = CAST($2 AS text) AND i.indrelid = CAST(CAST($1 AS text) AS regclass))";
+
+/// The columns of a table with their types: `numeric(9,2)`.
+const TYPES: &str =
+    "SELECT CAST(attname AS text), format_type(atttypid, atttypmod) FROM pg_attribute
+    WHERE attrelid = CAST(CAST($1 AS text) AS regclass) AND attnum > 0 AND NOT attisdropped";
+
+impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
+    /// Adds the columns to the error of a record that the database has refused. The transaction of the record is over.
+    pub(super) async fn diagnosed<D: Database>(
+        &self,
+        database: &D,
+        error: DatabaseError,
+        record: &R,
+    ) -> DatabaseError {
+        let is_reference = matches!(error, DatabaseError::Reference(_));
+        let (mut violation, kind): (_, fn(Violation) -> DatabaseError) = match error {
+            DatabaseError::Unique(violation) => (violation, DatabaseError::Unique),
+            DatabaseError::Reference(violation) => (violation, DatabaseError::Reference),
+            DatabaseError::Value(violation) => (violation, DatabaseError::Value),
+            other => return other,
+        };
+        let known = self.fields_of_columns(&violation.columns).len();
+        if known == 0 || known < violation.columns.len() {
+            // If the database tells nothing more, the error names no field.
+            let found = self.find_columns(database, &mut violation, is_reference, record).await;
+            violation.columns =
+                found.ok().filter(|columns| !columns.is_empty()).unwrap_or(violation.columns);
+        }
+        kind(violation)
+    }
+
+    async fn find_columns<D: Database>(
+        &self,
+        database: &D,
+        violation: &mut Violation,
+        is_reference: bool,
+        record: &R,
+    ) -> Result<Vec<String>, DatabaseError> {
+        if let Defect::Character(Some(letter)) = violation.defect {
+            return self.columns_with(letter, record);
+        }
+        let mut transaction = database.begin(Access::Read).await?;
+        let columns = match D::DIALECT {
+            Dialect::Sqlite if is_reference => {
+                self.columns_without_target(&mut transaction, record).await?
+            }
+            Dialect::Sqlite => self.columns_of_rule(&mut transaction, violation).await?,
+            Dialect::Postgres => match &violation.constraint {
+                Some(name) => {
+                    let columns = self.columns_of_constraint(&mut transaction, name).await?;
+                    match columns.is_empty() {
+                        // The constraint may be that of a domain.
+                        true => {
+                            self.column_without_value(&mut transaction, violation, record).await?
+                        }
+                        false => columns,
+                    }
+                }
+                None => self.column_without_value(&mut transaction, violation, record).await?,
+            },
+        };
+        // The transaction has only read.
+        let _ = transaction.commit().await;
+        Ok(columns)
+    }
+
+    /// The columns of the fields whose values have a letter.
+    fn columns_with(&self, letter: char, record: &R) -> Result<Vec<String>, DatabaseError> {
+        let context = self.context(chrono::Utc::now());
+        let Value::Object(members) = serde_json::to_value(record)? else { return Ok(Vec::new()) };
+        let fields = members.iter().filter(|(_, value)| value.to_string().contains(letter));
+        Ok(fields.map(|(name, _)| column_name(&context, name).to_owned()).collect())
+    }
+
+    /// The columns in the expression of a CHECK constraint or of a unique index of SQLite.
+    async fn columns_of_rule(
+        &self,
+        transaction: &mut impl Transaction,
+        violation: &Violation,
+    ) -> Result<Vec<String>, DatabaseError> {
+        let index = violation.columns.first().and_then(|index| {
+            index.strip_prefix("index '").and_then(|index| index.strip_suffix('\''))
+        });
+        let name = index.unwrap_or(&self.mapping.table);
+        let schema = self.mapping.schema.as_deref().map(|schema| quoted(schema) + ".");
+        let sql = format!(
+            "SELECT sql FROM {}sqlite_master WHERE lower(name) = lower(?)",
+            schema.unwrap_or_default()
+        );
+        let values = vec![SqlValue::Text(name.to_owned())];
+        let rows = transaction.run(Statement { sql, values }).await?;
+        let Some([SqlValue::Text(sql)]) = rows.first().map(Vec::as_slice) else {
+            return Ok(Vec::new());
+        };
+        let expression = match (&violation.constraint, index) {
+            (Some(rule), _) => check_named(sql, rule).unwrap_or(rule),
+            (None, Some(_)) => sql.split_once('(').map_or("", |(_, rest)| rest),
+            (None, None) => "",
+        };
+        let words = expression.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        let mut columns: Vec<_> = words
+            .map(str::to_owned)
+            .filter(|word| !self.fields_of_columns(std::slice::from_ref(word)).is_empty())
+            .collect();
+        columns.sort_unstable();
+        columns.dedup();
+        Ok(columns)
+    }
+
+    async fn columns_of_constraint(
+        &self,
+        transaction: &mut impl Transaction,
+        name: &str,
+    ) -> Result<Vec<String>, DatabaseError> {
+        let values = vec![SqlValue::Text(self.path()), SqlValue::Text(name.to_owned())];
+        let sql = COLUMNS_OF_CONSTRAINT.to_owned();
+        let rows = transaction.run(Statement { sql, values }).await?;
+        let column = |row: Vec<SqlValue>| match row.into_iter().next() {
+            Some(SqlValue::Text(column)) => Some(column),
+            _ => None,
+        };
+        Ok(rows.into_iter().filter_map(column).collect())
+    }
+
+    /// The column of PostgreSQL whose type does not have the value of the record. Converts each value by itself.
+    async fn column_without_value(
+        &self,
+        transaction: &mut impl Transaction,
+        violation: &mut Violation,
+        record: &R,
+    ) -> Result<Vec<String>, DatabaseError> {
+        let values = vec![SqlValue::Text(self.path())];
+        let types = transaction.run(Statement { sql: TYPES.to_owned(), values }).await?;
+        for (column, value) in self.written_values(record)? {
+            let name = types.iter().find_map(|row| match row.as_slice() {
+                [SqlValue::Text(name), SqlValue::Text(kind)] if *name == column => Some(kind),
+                _ => None,
+            });
+            // A name with these letters would have placeholders.
+            let Some(name) = name.filter(|name| !name.contains(['$', '?'])) else { continue };
+            let conversion = ColumnType::Text(name.as_str().into()).write(value);
+            let mut select = Query::select();
+            select.expr(conversion.is_null());
+            let statement = Statement::of(Dialect::Postgres, &select)?;
+            match transaction.run(statement).await {
+                Ok(_) => {}
+                Err(DatabaseError::Value(_)) => {
+                    violation.type_name = Some(name.clone());
+                    return Ok(vec![column]);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// The name of the table with its schema.
+    fn path(&self) -> String {
+        let schema = self.mapping.schema.as_deref().map(|schema| quoted(schema) + ".");
+        schema.unwrap_or_default() + &quoted(&self.mapping.table)
+    }
+}
+
+/// The expression of a CHECK constraint with a name in the statement that has created a table of SQLite, up to the end of
+/// the constraint.
+fn check_named<'a>(sql: &'a str, name: &str) -> Option<&'a str> {
+    let lower = sql.to_ascii_lowercase();
+    let name = name.to_ascii_lowercase();
+    let after = lower.match_indices("constraint").find_map(|(at, word)| {
+        let rest = lower.get(at + word.len()..)?.trim_start();
+        let rest = rest.trim_start_matches(['"', '`', '[', '\'']).strip_prefix(&name)?;
+        let rest = rest.trim_start_matches(['"', '`', ']', '\'']).trim_start();
+        let rest = rest.strip_prefix("check")?;
+        Some(lower.len() - rest.len())
+    })?;
+    let expression = sql.get(after..)?;
+    let mut depth = 0_usize;
+    let end = expression.char_indices().find_map(|(at, letter)| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => return None,
+        }
+        (depth == 0).then_some(at)
+    })?;
+    expression.get(..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_named;
+
+    #[test]
+    fn the_expression_of_a_named_check_is_found() {
+        let sql = "CREATE TABLE t (a INT CONSTRAINT \"size\" CHECK (length(a) > 0), size INT,
+            constraint other check (b IN (1)), CONSTRAINT open CHECK (c";
+        for (name, expected) in [
+            ("size", Some(" (length(a) > 0")),
+            ("OTHER", Some(" (b IN (1)")),
+            ("open", None),
+            ("a > 0", None),
+        ] {
+            assert_eq!(check_named(sql, name), expected, "{name}");
+        }
+    }
+}
