@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sea_query::extension::postgres::PgBinOper;
 use sea_query::{Alias, Expr, ExprTrait as _};
 
 use super::dialect::{Dialect, Form, Operand};
@@ -67,7 +68,7 @@ impl ColumnType {
     pub(super) fn operand(&self, operand: Operand, form: Form) -> Operand {
         let convert = |value: Expr| match self {
             Self::Timestamp => in_utc(value),
-            _ if self.is_ordered(form) => self.compared(value),
+            _ if self.is_ordered(form) => self.bound(value),
             _ => value,
         };
         match operand {
@@ -86,36 +87,53 @@ impl ColumnType {
     pub(super) fn is_compared(&self, form: Form) -> bool {
         match self {
             Self::Uuid => form == Form::Text,
-            Self::Text(_) => form == Form::Choice || (form == Form::Text && self.own().is_some()),
+            Self::Text(_) => form == Form::Choice || (form == Form::Text && self.order().is_some()),
             Self::Timestamp | Self::Datetime | Self::Array(_) => false,
         }
     }
 
     /// Whether the column itself is compared for its order.
     pub(super) fn is_ordered(&self, form: Form) -> bool {
-        form == Form::Text && self.own().is_some_and(|(_, order)| order == Order::Own)
+        form == Form::Text && self.order() == Some(Order::Own)
     }
 
-    /// The name of the type without its length, if PostgreSQL compares its values in a way of its own.
-    fn own(&self) -> Option<(String, Order)> {
+    /// The order of the values, if PostgreSQL compares them in a way of its own.
+    fn order(&self) -> Option<Order> {
         let Self::Text(name) = self else { return None };
-        let name = name.to_ascii_lowercase();
-        let (before, after) = name.split_once('(').unwrap_or((&name, ""));
-        let after = after.split_once(')').map_or("", |(_, after)| after);
-        let name = format!("{}{after}", before.trim_end());
+        let name = without_length(name);
         let plain = name.rsplit('.').next().unwrap_or_default();
         let order = |names: &[&str], order| names.contains(&plain).then_some(order);
-        let order =
-            order(&OWN_ORDER, Order::Own).or_else(|| order(&ORDERED_BY_TEXT, Order::Text))?;
-        Some((name, order))
+        order(&OWN_ORDER, Order::Own).or_else(|| order(&ORDERED_BY_TEXT, Order::Text))
     }
 
-    /// Converts a text to the type of the column for a comparison.
-    pub(super) fn compared(&self, value: Expr) -> Expr {
-        match self.own() {
-            Some((name, _)) => value.cast_as(Alias::new(name)),
-            None => value,
+    /// Converts a bound to the type of the column, without its length, which would round it.
+    fn bound(&self, value: Expr) -> Expr {
+        match self {
+            Self::Text(name) => value.cast_as(Alias::new(without_length(name))),
+            _ => value,
         }
+    }
+
+    /// Returns `true` if a text is converted to a value of the type, and may not be the form of any.
+    pub(super) const fn is_converted(&self) -> bool {
+        matches!(self, Self::Uuid | Self::Text(_))
+    }
+
+    /// The text of a value in the form in which the column [shows](Self::read) it.
+    pub(super) fn canonical(&self, value: Expr) -> Expr {
+        self.write(value).cast_as(Alias::new("text"))
+    }
+
+    /// The condition that the array in a column has the entries of a list, which is given as JSON. Both are compared as JSON
+    /// in one form, or in the type of the entries if that has an equality of its own.
+    pub(super) fn contains(&self, column: &Expr, list: Expr) -> Option<Expr> {
+        let Self::Array(name) = self else { return None };
+        let entries = Self::Text(name.trim_end_matches("[]").into());
+        let array = self.write(list);
+        Some(match entries.order() {
+            Some(_) => column.clone().binary(PgBinOper::Contains, array),
+            None => self.read(column.clone()).binary(PgBinOper::Contains, self.read(array)),
+        })
     }
 
     /// The name of the type, if it does not have a value for each text.
@@ -131,12 +149,10 @@ impl ColumnType {
     pub(super) fn equal(&self, value: &Scalar, info: &FieldInfo, form: Form) -> Option<Expr> {
         let Scalar::Text(text) = value else { return None };
         if matches!(self, Self::Uuid) {
-            // PostgreSQL converts capitals.
-            let text = text.to_ascii_lowercase();
-            return is_uuid(&text).then(|| self.write(Expr::val(text)));
+            return uuid(text).map(|text| self.write(Expr::val(text)));
         }
         if form == Form::Text {
-            return (!text.contains('\0')).then(|| self.compared(Expr::val(text.as_ref())));
+            return (!text.contains('\0')).then(|| self.write(Expr::val(text.as_ref())));
         }
         let Self::Text(name) = self else { return None };
         let fits = info.choices.iter().any(|name| name.as_str() == text);
@@ -183,7 +199,7 @@ const OWN_ORDER: [&str; 26] = [
 ];
 
 /// The types whose values have several texts, and no smallest one.
-const ORDERED_BY_TEXT: [&str; 9] = [
+const ORDERED_BY_TEXT: [&str; 15] = [
     "macaddr",
     "macaddr8",
     "int4range",
@@ -192,6 +208,12 @@ const ORDERED_BY_TEXT: [&str; 9] = [
     "tsrange",
     "tstzrange",
     "daterange",
+    "int4multirange",
+    "int8multirange",
+    "nummultirange",
+    "tsmultirange",
+    "tstzmultirange",
+    "datemultirange",
     "bytea",
 ];
 
@@ -199,49 +221,62 @@ fn in_utc(value: Expr) -> Expr {
     Expr::cust_with_expr("($1 AT TIME ZONE 'UTC')", value)
 }
 
-/// Whether this is the text into which PostgreSQL converts a UUID.
-fn is_uuid(text: &str) -> bool {
-    let hyphens = [8, 13, 18, 23];
-    text.len() == 36
-        && text.bytes().enumerate().all(|(place, byte)| {
-            if hyphens.contains(&place) {
-                byte == b'-'
-            } else {
-                byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)
-            }
-        })
+/// The name of a type without its length: `time without time zone` for `time(3) without time zone`.
+fn without_length(name: &str) -> String {
+    let name = name.to_ascii_lowercase();
+    let (before, after) = name.split_once('(').unwrap_or((&name, ""));
+    let after = after.split_once(')').map_or("", |(_, after)| after);
+    format!("{}{after}", before.trim_end())
+}
+
+/// The digits of a UUID in any form that PostgreSQL accepts: with capitals, in braces, with other hyphens or none.
+fn uuid(text: &str) -> Option<String> {
+    let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    let digits: String = inner.unwrap_or(text).chars().filter(|letter| *letter != '-').collect();
+    let is_uuid = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    is_uuid.then_some(digits)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ColumnType, is_uuid};
+    use super::{ColumnType, Order, uuid, without_length};
 
     #[test]
-    fn types_are_compared_without_their_length() {
-        for (name, own) in [
-            ("inet", Some("inet")),
-            ("numeric(30, 10)", Some("numeric")),
-            ("time(3) without time zone", Some("time without time zone")),
-            ("public.citext", Some("public.citext")),
-            ("CHAR(2)", None),
-            ("mood", None),
+    fn bounds_have_no_length() {
+        for (name, plain, order) in [
+            ("inet", "inet", Some(Order::Own)),
+            ("numeric(30, 10)", "numeric", Some(Order::Own)),
+            ("time(3) without time zone", "time without time zone", Some(Order::Own)),
+            ("public.citext", "public.citext", Some(Order::Own)),
+            ("int4multirange", "int4multirange", Some(Order::Text)),
+            ("CHAR(2)", "char", None),
+            ("mood", "mood", None),
         ] {
-            assert_eq!(ColumnType::of(name).own().map(|(name, _)| name).as_deref(), own, "{name}");
+            assert_eq!(without_length(name), plain);
+            assert_eq!(ColumnType::of(name).order(), order, "{name}");
         }
     }
 
     #[test]
-    fn a_uuid_has_one_spelling() {
-        assert!(is_uuid("0b8a5f0c-1d2e-4f3a-9b4c-5d6e7f8091a2"));
+    fn a_uuid_has_several_spellings() {
+        let digits = Some("0b8a5f0c1d2e4f3a9b4c5d6e7f8091a2".to_owned());
+        for text in [
+            "0b8a5f0c-1d2e-4f3a-9b4c-5d6e7f8091a2",
+            "{0b8a5f0c-1d2e-4f3a-9b4c-5d6e7f8091a2}",
+            "0b8a5f0c1d2e4f3a9b4c5d6e7f8091a2",
+            "0b8a-5f0c1d2e4f3a9b4c-5d6e7f8091a2",
+        ] {
+            assert_eq!(uuid(text), digits, "{text}");
+        }
+        assert!(uuid("0B8A5F0C-1D2E-4F3A-9B4C-5D6E7F8091A2").is_some());
         for text in [
             "",
-            "0b8a5f0c1d2e4f3a9b4c5d6e7f8091a2",
-            "0B8A5F0C-1D2E-4F3A-9B4C-5D6E7F8091A2",
             "0b8a5f0c-1d2e-4f3a-9b4c-5d6e7f8091a",
             "0b8a5f0c-1d2e-4f3a-9b4c-5d6e7f8091ag",
             "0b8a5f0c-1d2e-4f3a-9b4c_5d6e7f8091a2",
+            "{0b8a5f0c-1d2e-4f3a-9b4c-5d6e7f8091a2",
         ] {
-            assert!(!is_uuid(text), "{text}");
+            assert_eq!(uuid(text), None, "{text}");
         }
     }
 }

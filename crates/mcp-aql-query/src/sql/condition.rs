@@ -196,12 +196,12 @@ fn contains(dialect: Dialect, source: &Source, value: &Scalar) -> Expr {
         Scalar::Float(value) if !value.is_finite() => None,
         value => serde_json::to_string(&[value]).ok(),
     };
-    match text {
-        Some(text) => source
-            .column
-            .clone()
-            .binary(PgBinOper::Contains, Expr::val(text).cast_as(Alias::new("jsonb"))),
-        None => truth(false),
+    let Some(text) = text else { return truth(false) };
+    let json = Expr::val(text).cast_as(Alias::new("jsonb"));
+    let typed = source.typed.as_ref();
+    match typed.and_then(|(column, kind)| kind.contains(column, json.clone())) {
+        Some(contains) => contains,
+        None => source.column.clone().binary(PgBinOper::Contains, json),
     }
 }
 

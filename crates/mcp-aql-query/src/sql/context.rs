@@ -146,6 +146,8 @@ impl Source {
     pub(super) fn same(&self, dialect: Dialect) -> Expr {
         match &self.typed {
             Some((column, kind)) if kind.is_compared(self.form) => column.clone(),
+            // A key of SQLite that ignores case is one key in any case.
+            None if self.info.id && self.form == Form::Text => self.column.clone(),
             _ => dialect.same(self.column.clone(), self.form),
         }
     }
@@ -156,6 +158,12 @@ impl Source {
             Some((_, kind)) if kind.is_compared(self.form) => {
                 kind.equal(value, self.info, self.form)
             }
+            Some((_, kind)) if self.form == Form::Text && kind.is_converted() => match value {
+                Scalar::Text(text) if dialect.holds(text) => {
+                    Some(kind.canonical(Expr::val(text.as_ref())))
+                }
+                _ => None,
+            },
             _ => match self.operand(dialect, value) {
                 Operand::Exact(value) => Some(value),
                 _ => None,

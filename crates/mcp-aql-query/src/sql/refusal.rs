@@ -3,8 +3,8 @@
 use mcp_aql_core::error::OperationError;
 use mcp_aql_protocol::ErrorCode;
 
+use super::column_type::ColumnType;
 use super::database_error::{DatabaseError, Defect, Violation};
-use super::dialect::Form;
 use super::{Dialect, SqlTable};
 use crate::aggregate::too_large;
 use crate::plan::{Filter, Plan};
@@ -225,12 +225,12 @@ impl<R: Record> SqlTable<R> {
     pub(super) fn has_no_such_identifier(&self, error: &DatabaseError) -> bool {
         let DatabaseError::Value(violation) = error else { return false };
         match violation.defect {
-            Defect::Malformed => {
+            Defect::Malformed | Defect::TooLarge => {
                 let kind = self.mapping.types.get(R::ID.name);
-                kind.is_some_and(|kind| kind.is_compared(Form::Text))
+                kind.is_some_and(ColumnType::is_converted)
             }
             Defect::Character(_) => true,
-            Defect::Rule | Defect::Missing | Defect::TooLarge => false,
+            Defect::Rule | Defect::Missing => false,
         }
     }
 }

@@ -325,7 +325,8 @@ where
         old.check_readable(call)?;
         let mut record = old.record.clone();
         change(&mut record)?;
-        if record.id() != id {
+        // The call may write the identifier in another case, if its column ignores case.
+        if record.id() != old.record.id() {
             return Err(changed_identifier());
         }
         self.check_references(&mut transaction, call, Some(&old), &record).await?;

@@ -10,6 +10,7 @@ mod silent_server;
 mod tenants;
 mod triggers;
 mod unreadable_fields;
+mod written_values;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use deadpool_postgres::Pool;

@@ -1,0 +1,215 @@
+//! A value that was written is found by a filter with the same text, whatever the type of its column is.
+
+use mcp_aql::Adapter;
+use mcp_aql::prelude::*;
+use mcp_aql::query::sql::{Dialect, SqlTable};
+use mcp_aql::resource::{PostgresDatabase, RusqliteDatabase, SqlStore};
+use mcp_aql_tests_databases::postgres;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::ask;
+
+/// A token with a value of any type, and a list of such values.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations)]
+struct Token {
+    /// Number of the token.
+    #[resource(id)]
+    id: i64,
+    /// A value.
+    #[resource(filter)]
+    value: Option<String>,
+    /// Several values.
+    #[resource(filter)]
+    list: Option<Vec<String>>,
+}
+
+/// Types of PostgreSQL with texts of values in forms that the database does not return, and another text of the same
+/// value or an empty one.
+const TYPES: [(&str, &str, &str); 42] = [
+    ("point", "(1, 2)", "1,2"),
+    ("box", "(0, 0),(1,1)", "0,0,1,1"),
+    ("line", "{1, 2, 3}", "{1.0,2,3}"),
+    ("lseg", "(0,0),(1, 1)", ""),
+    ("path", "[(0, 0),(1,1)]", ""),
+    ("polygon", "((0, 0),(1,1))", ""),
+    ("circle", "<(0, 0),1>", "((0,0),1)"),
+    ("int4range", "[1,3]", "[1,4)"),
+    ("numrange", "[1.0,2)", "[1,2.0)"),
+    ("int4multirange", "{[1,2], [3,3]}", "{[1,4)}"),
+    ("nummultirange", "{[1.0, 2)}", "{[1,2)}"),
+    ("time", "10:00", "10:00:00"),
+    ("time(0)", "10:00:00.4", "10:00"),
+    ("time(0) with time zone", "10:00:00.4+02", ""),
+    ("interval", "90 minutes", "01:30"),
+    ("interval(0)", "1.4 seconds", "1 second"),
+    ("timestamp(0) with time zone", "2031-05-06 07:00:00.4Z", "2031-05-06 09:00:00+02"),
+    ("numeric(6,2)", "1.005", "1.01"),
+    ("numeric", "00012.50", "12.5"),
+    ("money", "12.5", "$12.50"),
+    ("oid", "007", "7"),
+    ("bit(3)", "101", ""),
+    ("bit varying(5)", "B101", "101"),
+    ("character(3)", "a", "a "),
+    ("character varying(3)", "a  ", ""),
+    ("name", "a", ""),
+    ("\"char\"", "a", ""),
+    ("bytea", "\\x00FF", "\\000\\377"),
+    ("macaddr", "08-00-2B-01-02-03", "08:00:2b:01:02:03"),
+    ("inet", "10.0.0.9/32", "10.0.0.9"),
+    ("cidr", "10.1/16", "10.1.0.0/16"),
+    ("uuid", "{0B8A5F0C1D2E4F3A9B4C5D6E7F8091A2}", "0b8a5f0c-1d2e-4f3a-9b4c-5d6e7f8091a2"),
+    ("xml", "<a b='1'/>", ""),
+    ("tsvector", "b a", "a b"),
+    ("tsquery", "a&b", "'a' & 'b'"),
+    ("pg_lsn", "0/016B3748", "0/16B3748"),
+    ("jsonpath", "$ . a", "$.a"),
+    ("regclass", "pg_catalog.pg_class", "pg_class"),
+    ("hstore", "b=>1,a=>2", "a=>2, b=>1"),
+    ("ltree", "a.b", ""),
+    ("mood", "calm", ""),
+    ("pair", "( 1 ,2)", "(1,2)"),
+];
+
+/// Writes a value and a list of it, and finds both by each form of the value.
+async fn is_found(adapter: &Adapter, field: &str, forms: &[&str], context: &str) {
+    let of = |text: &str| if field == "list" { json!([text]) } else { json!(text) };
+    for written in forms {
+        let created = ask(adapter, "create_token", &json!({ field: of(written) })).await;
+        let id = created["token"]["id"].as_i64();
+        let id = id.unwrap_or_else(|| panic!("{context} {written}: {created}"));
+        let stored = match &created["token"][field] {
+            Value::Array(entries) => entries[0].as_str().unwrap_or_default().to_owned(),
+            value => value.as_str().unwrap_or_default().to_owned(),
+        };
+        for form in forms.iter().copied().chain([stored.as_str()]) {
+            let filters = match field {
+                "list" => [json!({ "contains": form }), json!({ "in": [form] })],
+                _ => [json!(form), json!({ "in": [form] })],
+            };
+            for filter in filters {
+                let params = json!({ "filter": { field: filter }, "first": 50 });
+                let found = ask(adapter, "list_tokens", &params).await;
+                let items = found["items"].as_array();
+                let is_listed =
+                    items.is_some_and(|items| items.iter().any(|item| item["id"] == id));
+                assert!(is_listed, "{context} {field} {written} {filter}: {found}");
+            }
+            let other = json!({ "filter": { field: { "exists": false } } });
+            let found = ask(adapter, "list_tokens", &other).await;
+            assert_eq!(found["items"], json!([]), "{context}: {found}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_written_is_found_in_a_column_of_any_type() {
+    // REQ-COL-03
+    let extensions = "CREATE EXTENSION hstore; CREATE EXTENSION ltree; CREATE EXTENSION citext;
+        CREATE TYPE mood AS ENUM ('calm', 'glad'); CREATE TYPE pair AS (one integer, other integer)";
+    let Some(address) = postgres::new_database(extensions).await else { return };
+    let database = PostgresDatabase::connect(&address).await.unwrap();
+    let (client, connection) =
+        tokio_postgres::connect(&address, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let mut cases: Vec<_> =
+        TYPES.into_iter().flat_map(|case| [(case, "value"), (case, "list")]).collect();
+    cases.extend([
+        (("citext", "Straße", "STRAße"), "value"),
+        (("citext", "Straße", "STRAße"), "list"),
+    ]);
+    for (number, ((kind, written, other), field)) in cases.into_iter().enumerate() {
+        // The entries of such a list are objects or numbers of JSON.
+        if field == "list" && ["hstore", "pair", "numeric", "numeric(6,2)"].contains(&kind) {
+            continue;
+        }
+        let of = |name: &str, kind: &str| {
+            if name == field { kind.to_owned() } else { "text".to_owned() }
+        };
+        let array = format!("{kind}[]");
+        let (value, list) =
+            (of("value", kind), if field == "list" { array.as_str() } else { "jsonb" });
+        let create = format!(
+            "CREATE TABLE token_{number} (id bigserial PRIMARY KEY, value {value}, list {list})"
+        );
+        client.batch_execute(&create).await.unwrap_or_else(|error| panic!("{create}: {error:?}"));
+        let column_type = if field == "list" { list } else { kind };
+        let table = SqlTable::<Token>::new(Dialect::Postgres, format!("token_{number}"))
+            .column_type(field, column_type);
+        let store = SqlStore::new(table, database.clone());
+        let adapter = Adapter::builder("tokens").resource(store).without_config().build().unwrap();
+        let forms: Vec<_> = [written, other].into_iter().filter(|form| !form.is_empty()).collect();
+        is_found(&adapter, field, &forms, kind).await;
+        if ["point", "mood", "uuid", "time(0)"].contains(&kind)
+            && field == "value"
+            && kind != "uuid"
+        {
+            let malformed = json!({ "filter": { "value": "(" } });
+            let refused = ask(&adapter, "list_tokens", &malformed).await;
+            assert_eq!(refused["code"], "VALIDATION_INVALID_VALUE", "{kind}: {refused}");
+            assert!(refused["message"].as_str().unwrap().contains("'value'"), "{refused}");
+        }
+    }
+}
+
+/// A label, by its name.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations)]
+struct Label {
+    /// Name of the label.
+    #[resource(id, filter, sort)]
+    #[create_input(chosen)]
+    name: String,
+    /// A note.
+    #[resource(filter)]
+    note: Option<String>,
+    /// The label above.
+    #[resource(references = "label", filter)]
+    above: Option<String>,
+}
+
+#[tokio::test]
+async fn a_key_that_ignores_case_is_one_key() {
+    // REQ-COL-03, REQ-UPD-01
+    let connection = rusqlite::Connection::open_in_memory().unwrap();
+    let table = |kind: &str, reference: &str| {
+        format!("CREATE TABLE label (name {kind} PRIMARY KEY, note {kind}, above {reference})")
+    };
+    let sqlite = table("TEXT COLLATE NOCASE", "TEXT COLLATE NOCASE REFERENCES label");
+    connection.execute_batch(&format!("PRAGMA foreign_keys = ON; {sqlite}")).unwrap();
+    let in_sqlite = SqlTable::<Label>::new(Dialect::Sqlite, "label");
+    let in_sqlite = SqlStore::new(in_sqlite, RusqliteDatabase::new(connection));
+    let mut adapters =
+        vec![Adapter::builder("labels").resource(in_sqlite).without_config().build().unwrap()];
+    let extension =
+        format!("CREATE EXTENSION citext; {}", table("citext", "citext REFERENCES label"));
+    if let Some(address) = postgres::new_database(&extension).await {
+        let mut table = SqlTable::<Label>::new(Dialect::Postgres, "label");
+        for field in ["name", "note", "above"] {
+            table = table.column_type(field, "citext");
+        }
+        let store = SqlStore::new(table, PostgresDatabase::connect(&address).await.unwrap());
+        adapters.push(Adapter::builder("labels").resource(store).without_config().build().unwrap());
+    }
+    for adapter in adapters {
+        let new = json!({ "name": "Red", "note": "Warm" });
+        let created = ask(&adapter, "create_label", &new).await;
+        assert_eq!(created["label"]["name"], "Red", "{created}");
+        let again = ask(&adapter, "create_label", &json!({ "name": "RED" })).await;
+        assert_eq!(again["code"], "CONFLICT_ALREADY_EXISTS", "{again}");
+        let below = ask(&adapter, "create_label", &json!({ "name": "Pink", "above": "red" })).await;
+        assert_eq!(below["label"]["above"], "red", "{below}");
+        for filter in [json!({ "name": "rED" }), json!({ "name": { "in": ["RED"] } })] {
+            let found = ask(&adapter, "list_labels", &json!({ "filter": filter })).await;
+            assert_eq!(found["items"][0]["name"], "Red", "{filter}: {found}");
+        }
+        let found = ask(&adapter, "get_label", &json!({ "name": "red" })).await;
+        assert_eq!(found["label"]["name"], "Red", "{found}");
+        let change = json!({ "name": "RED", "input": { "note": "Hot" } });
+        let changed = ask(&adapter, "update_label", &change).await;
+        assert_eq!(changed["label"]["note"], "Hot", "{changed}");
+        let deleted = ask(&adapter, "delete_label", &json!({ "name": "pINK" })).await;
+        assert_eq!(deleted["label"]["name"], "Pink", "{deleted}");
+    }
+}
