@@ -35,6 +35,16 @@ pub(super) struct StoredRecord<R> {
     pub(super) replaced: Vec<String>,
 }
 
+impl<R> StoredRecord<R> {
+    /// The fields whose values have another type after a change of the record, which has written them.
+    pub(super) fn odd_after(&self, old: Option<&Self>) -> Vec<String> {
+        let is_left = |field: &&String| {
+            old.is_some_and(|old| old.unreadable.contains(field) && !old.replaced.contains(field))
+        };
+        self.unreadable.iter().filter(|field| !is_left(field)).cloned().collect()
+    }
+}
+
 impl RecordReader {
     /// Returns the columns of a record, and their conversion.
     pub(super) fn of<R: Record>(context: &Context<'_>) -> Result<(Vec<Expr>, Self), SqlError> {

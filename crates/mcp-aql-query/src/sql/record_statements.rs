@@ -248,6 +248,10 @@ fn write(
     let empty = Value::Array(Vec::new());
     let whole = if value.is_null() && info.list && !info.optional { &empty } else { value };
     let written = match context.mapping.types.get(path) {
+        // A field of any JSON has the value `null` of JSON.
+        None if whole.is_null() && info.kind == ValueKind::Json && !info.optional => {
+            stored(context, info, whole)?
+        }
         _ if whole.is_null() => Expr::null(),
         Some(kind) => kind.write(stored(context, info, whole)?),
         None => stored(context, info, whole)?,

@@ -53,6 +53,28 @@ impl<R: Record> Refusal<'_, R> {
             .with_detail("resource_type", singular)
     }
 
+    /// Refuses a record if the database has stored other values in these fields than those that were written: a column of
+    /// SQLite makes a number of a text such as `1e3`, or a text of a number.
+    pub(super) fn check_kept(&self, changed: &[String]) -> Result<(), OperationError> {
+        let Some(field) = changed.first() else { return Ok(()) };
+        if self.table.dialect() == Dialect::Postgres {
+            return Ok(());
+        }
+        if !changed.iter().any(|field| (self.can_set)(field)) {
+            let message = format!("the column of '{field}' does not keep the values of the field");
+            return Err(OperationError::internal(message));
+        }
+        let fields = changed.iter().filter(|field| (self.can_set)(field));
+        let fields: Vec<_> = fields.map(|field| format!("{}{field}", self.place)).collect();
+        let message = format!(
+            "The database would change the value of {}, because the type of the column makes a number of a text that \
+             looks like one, or a text of a number: use another value, or ask those who maintain the database",
+            listed(&fields)
+        );
+        Err(self
+            .with_fields(OperationError::new(ErrorCode::ValidationInvalidValue, message), &fields))
+    }
+
     /// The error for a record that still exists after its deletion.
     pub(super) fn of_kept(&self, record: &R) -> OperationError {
         let singular = R::NAMES.singular;
@@ -67,15 +89,18 @@ impl<R: Record> Refusal<'_, R> {
 
     fn error(&self, code: ErrorCode, message: String, violation: Violation) -> OperationError {
         let fields = self.fields(&violation);
-        let mut error = OperationError::new(code, message)
-            .with_detail("resource_type", R::NAMES.singular)
-            .with_cause(violation.into_cause());
-        match fields.as_slice() {
-            [] => {}
-            [one] => error = error.with_detail("param_name", one.as_str()),
-            several => error = error.with_detail("param_names", several.to_vec()),
+        let error = OperationError::new(code, message).with_cause(violation.into_cause());
+        self.with_fields(error, &fields)
+    }
+
+    /// Adds the details of an error about fields.
+    fn with_fields(&self, error: OperationError, fields: &[String]) -> OperationError {
+        let error = error.with_detail("resource_type", R::NAMES.singular);
+        match fields {
+            [] => error,
+            [one] => error.with_detail("param_name", one.as_str()),
+            several => error.with_detail("param_names", several.to_vec()),
         }
-        error
     }
 
     /// The fields that the violation is about and callers can set, as parameters.

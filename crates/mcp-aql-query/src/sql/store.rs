@@ -255,6 +255,7 @@ where
         };
         let stored = reader.read(rows, None).map_err(internal)?;
         let stored = stored.ok_or_else(|| self.refusal(call, "").of_no_row())?;
+        self.refusal(call, "").check_kept(&stored.odd_after(None))?;
         self.check_stays(&mut transaction, call, &stored).await?;
         let change = RecordChange::Created(&stored.record);
         self.run_further(&mut transaction, call.context(), change).await?;
@@ -335,7 +336,9 @@ where
             Some((statement, reader)) => match transaction.run(statement).await {
                 Ok(rows) => {
                     let stored = reader.read(rows, None).map_err(internal)?;
-                    stored.ok_or_else(|| self.refusal(call, "input.").of_no_row())?
+                    let stored = stored.ok_or_else(|| self.refusal(call, "input.").of_no_row())?;
+                    self.refusal(call, "input.").check_kept(&stored.odd_after(Some(&old)))?;
+                    stored
                 }
                 Err(error) => {
                     drop(transaction);

@@ -3,7 +3,8 @@
 use chrono::{DateTime, FixedOffset, Utc};
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::{Dialect, SqlTable, Storage};
-use mcp_aql::resource::{RusqliteDatabase, SqlStore};
+use mcp_aql::resource::{PostgresDatabase, RusqliteDatabase, SqlStore};
+use mcp_aql_tests_databases::postgres;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -142,4 +143,167 @@ async fn rows_without_an_identifier_are_on_pages() {
     let store = SqlStore::new(SqlTable::<Tag>::new(Dialect::Sqlite, "tag"), sqlite(view));
     let adapter = Adapter::builder("tags").resource(store).without_config().build().unwrap();
     missing_ids::every_row_is_on_a_page(&adapter, view, 2).await;
+}
+
+/// A record whose columns may have any type.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations, plural = "loose")]
+struct Loose {
+    /// Number of the record.
+    #[resource(id)]
+    id: i64,
+    /// A text.
+    #[resource(filter)]
+    text: Option<String>,
+    /// A whole number.
+    #[resource(filter)]
+    whole: Option<i64>,
+    /// A number.
+    #[resource(filter)]
+    number: Option<f64>,
+    /// A flag.
+    #[resource(filter)]
+    flag: Option<bool>,
+    /// Texts.
+    list: Option<Vec<String>>,
+    /// Anything.
+    any: Option<Value>,
+}
+
+#[tokio::test]
+async fn a_column_keeps_a_value_or_refuses_it() {
+    // REQ-COL-03, REQ-ERR-02
+    let texts = [
+        "1e3",
+        "0010",
+        "10.50",
+        "+5",
+        " 7",
+        "7 ",
+        "-0",
+        "0x10",
+        "1_000",
+        "9223372036854775808",
+        "abc",
+        "",
+        "2031-05-06",
+    ];
+    let mut values: Vec<_> = texts.iter().map(|text| ("text", json!(text))).collect();
+    values.extend([0, 7, 9_007_199_254_740_993_i64, i64::MIN].map(|whole| ("whole", json!(whole))));
+    values
+        .extend([0.5, 1.0, 1e300, 9_007_199_254_740_992.0].map(|number| ("number", json!(number))));
+    values.extend([true, false].map(|flag| ("flag", json!(flag))));
+    values.extend([json!([]), json!(["1"])].map(|list| ("list", list)));
+    let any = [
+        json!(1),
+        json!(1.0),
+        json!("7"),
+        json!({ "a": 1.0 }),
+        json!([1]),
+        json!(true),
+        json!("x"),
+    ];
+    values.extend(any.map(|any| ("any", any)));
+    let mut refused_texts = 0;
+    for kind in [
+        "",
+        "NUMERIC",
+        "DECIMAL(10, 2)",
+        "BOOLEAN",
+        "DATE",
+        "STRING",
+        "TEXT",
+        "VARCHAR(5)",
+        "REAL",
+        "INTEGER",
+        "BLOB",
+    ] {
+        let columns = ["text", "whole", "number", "flag", "list", "any"]
+            .map(|name| format!("\"{name}\" {kind}"));
+        let create = format!("CREATE TABLE loose (id INTEGER PRIMARY KEY, {})", columns.join(", "));
+        let store =
+            SqlStore::<Loose, _>::new(SqlTable::new(Dialect::Sqlite, "loose"), sqlite(&create));
+        let adapter = Adapter::builder("loose").resource(store).without_config().build().unwrap();
+        let empty = ask(&adapter, "create_loose", &json!({})).await;
+        let other = empty["loose"]["id"].clone();
+        for (field, value) in &values {
+            let context = format!("{kind} {field} {value}");
+            let before = ask(&adapter, "list_loose", &json!({ "first": 100 })).await;
+            let change = json!({ "id": other, "input": { *field: value } });
+            for (operation, params, place) in [
+                ("create_loose", &json!({ *field: value }), ""),
+                ("update_loose", &change, "input."),
+            ] {
+                let reply = adapter.call(operation, params.clone()).await;
+                let Some(refused) = reply.error() else {
+                    let id = &reply.data()["loose"]["id"];
+                    let found = adapter.call("get_loose", json!({ "id": id })).await;
+                    assert_eq!(&found.data()["loose"][*field], value, "{context}: {operation}");
+                    assert!(found.warnings().is_empty(), "{context}: {operation}");
+                    continue;
+                };
+                refused_texts += usize::from(*field == "text");
+                assert_eq!(refused.code, "VALIDATION_INVALID_VALUE", "{context}: {operation}");
+                assert_eq!(refused.details["param_name"], format!("{place}{field}"), "{context}");
+                assert!(refused.message.contains(&format!("'{place}{field}'")), "{context}");
+            }
+            let undo = json!({ "id": other, "input": { *field: null } });
+            ask(&adapter, "update_loose", &undo).await;
+            let after = ask(&adapter, "list_loose", &json!({ "first": 100 })).await;
+            let count = |page: &Value| page["items"].as_array().map(Vec::len);
+            assert!(count(&after) >= count(&before), "{context}");
+        }
+    }
+    assert!(refused_texts > 0);
+    // A value of another program stays if an update sets other fields.
+    let rows =
+        "CREATE TABLE loose (id INTEGER PRIMARY KEY, text NUMERIC, whole, number, flag, list, any);
+        INSERT INTO loose (text) VALUES ('007')";
+    let store = SqlStore::<Loose, _>::new(SqlTable::new(Dialect::Sqlite, "loose"), sqlite(rows));
+    let adapter = Adapter::builder("loose").resource(store).without_config().build().unwrap();
+    let change = json!({ "id": 1, "input": { "whole": 3 } });
+    let changed = ask(&adapter, "update_loose", &change).await;
+    assert_eq!(changed["loose"]["whole"], 3, "{changed}");
+    let change = json!({ "id": 1, "input": { "text": "008" } });
+    let refused = ask(&adapter, "update_loose", &change).await;
+    assert_eq!(refused["code"], "VALIDATION_INVALID_VALUE", "{refused}");
+}
+
+/// A form with a document of any kind.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations)]
+struct Form {
+    /// Number of the form.
+    #[resource(id)]
+    id: i64,
+    /// The content of the form.
+    #[param(default = Value::Null)]
+    content: Value,
+}
+
+#[tokio::test]
+async fn a_document_may_be_null() {
+    // REQ-COL-04
+    let of_sqlite =
+        "CREATE TABLE form (id INTEGER PRIMARY KEY, content TEXT NOT NULL DEFAULT 'null')";
+    let store = SqlStore::<Form, _>::new(SqlTable::new(Dialect::Sqlite, "form"), sqlite(of_sqlite));
+    let builder = || Adapter::builder("forms").without_config();
+    let mut adapters = vec![builder().resource(store).build().unwrap()];
+    if let Some(pool) = postgres::pool_with_schema().await {
+        let table =
+            "CREATE TABLE form (id bigserial PRIMARY KEY, content jsonb NOT NULL DEFAULT 'null')";
+        pool.get().await.unwrap().batch_execute(table).await.unwrap();
+        let table = SqlTable::<Form>::new(Dialect::Postgres, "form");
+        let store = SqlStore::new(table, PostgresDatabase::new(pool));
+        adapters.push(builder().resource(store).build().unwrap());
+    }
+    for adapter in adapters {
+        let created = ask(&adapter, "create_form", &json!({})).await;
+        assert_eq!(created["form"]["content"], Value::Null, "{created}");
+        for content in [json!({ "a": 1 }), json!(null), json!("x")] {
+            let change = json!({ "id": 1, "input": { "content": content } });
+            let changed = ask(&adapter, "update_form", &change).await;
+            assert_eq!(changed["form"]["content"], content, "{changed}");
+        }
+    }
 }
