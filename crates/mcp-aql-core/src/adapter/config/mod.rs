@@ -118,8 +118,9 @@ fn apply_trusted(settings: &mut Settings, path: &Path, problems: &mut Vec<String
 }
 
 /// Applies a file in the working directory. Clients start servers in the directories of projects, so the
-/// file may come with a project of someone else. Tool names are applied, and otherwise only settings that
-/// make the adapter stricter.
+/// file may come with a project of someone else. The form of the replies and the length of descriptions are applied,
+/// and otherwise only settings that make the adapter stricter. The names of the tools are not: the permission rules of a
+/// client refer to them, so that a tool of another name would not be asked about or denied.
 fn apply_project(
     settings: &mut Settings,
     mut source: ConfigFile,
@@ -128,9 +129,9 @@ fn apply_project(
 ) -> Result<(), ConfigError> {
     let (file, before) = (std::mem::take(&mut source.core), settings.listed());
     let mut tightening = Tightening::default();
-    set_mode(settings, file.endpoint_mode, "`endpoint_mode`", problems);
-    set(&mut settings.profile, file.endpoint_profile);
-    set(&mut settings.tool_prefix, file.tool_prefix);
+    tightening.refuse("endpoint_mode", file.endpoint_mode);
+    tightening.refuse("endpoint_profile", file.endpoint_profile);
+    tightening.refuse("tool_prefix", file.tool_prefix);
     set(&mut settings.structured_content, file.structured_content);
     set(&mut settings.description_budget, file.description_budget.map(Some));
     tightening.replace("strict_mode", &mut settings.strict, file.strict_mode, |new, _| *new);
