@@ -1,26 +1,27 @@
 //! Headers of all requests and responses.
 
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
-use axum::http::header::{CONNECTION, CONTENT_TYPE, HeaderValue, ORIGIN, RETRY_AFTER};
-use axum::http::uri::Authority;
+use axum::http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN, RETRY_AFTER};
+use axum::http::uri::{Authority, PathAndQuery};
+use axum::http::{StatusCode, Version};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use tokio_util::sync::CancellationToken;
 
 /// Refuses a request whose header `Origin` is not an origin: rmcp compares the part before the port, and does not look at the
-/// port. Adds the media type of texts to responses that have none, which are errors of rmcp and of axum.
+/// port. Turns targets in absolute form into paths. Adds the media type of texts to responses that have none, which are errors of rmcp and of axum.
 ///
 /// Once the sessions end, requests are refused with 503, which clients and proxies repeat elsewhere: rmcp would report an
 /// error of its session service.
 pub(super) async fn checked(
     State(ended): State<CancellationToken>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     if ended.is_cancelled() {
         return shutting_down();
     }
+    use_origin_form(&mut request);
     let is_checked = request.headers().get_all(ORIGIN).iter().all(is_origin);
     let mut response = match is_checked {
         true => next.run(request).await,
@@ -35,6 +36,24 @@ pub(super) async fn checked(
         response.headers_mut().entry(CONTENT_TYPE).or_insert(text);
     }
     response
+}
+
+/// Turns a target in absolute form, as proxies send it, into a path. Its host replaces the header `Host`, which has to be
+/// ignored (RFC 9112 §3.2.2), so that each later check sees the same host.
+fn use_origin_form(request: &mut Request) {
+    let Some(authority) = request.uri().authority() else { return };
+    let is_repeated = request.headers().get_all(HOST).iter().nth(1).is_some();
+    // HTTP/2 always has an authority, and several hosts are refused later.
+    if request.version() >= Version::HTTP_2 || is_repeated {
+        return;
+    }
+    let host = HeaderValue::from_str(authority.as_str());
+    let path = request.uri().path_and_query().cloned();
+    let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
+    if let Ok(host) = host {
+        request.headers_mut().insert(HOST, host);
+        *request.uri_mut() = path.into();
+    }
 }
 
 fn shutting_down() -> Response {

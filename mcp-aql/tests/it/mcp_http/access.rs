@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use mcp_aql::transport::ServeHttp as _;
 use mcp_aql::{Error, HttpOptions};
 
-use super::{hello, start};
+use super::{hello, newest, start};
 use crate::support::adapter::builder;
 use crate::support::works::works;
 
@@ -147,6 +147,32 @@ async fn an_error_of_http_has_a_media_type() {
         let is_typed =
             ["\r\ncontent-type: ", "\r\ncontent-length: 0\r\n"].map(|it| head.contains(it));
         assert!(is_typed.contains(&true), "{target} {headers:?}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn the_host_of_a_target_in_absolute_form_counts() {
+    // REQ-MCP-12
+    let server = start(builder(), HttpOptions::new()).await;
+    let port = server.address.port();
+    let (modern, call) = newest("list_notes");
+    for (status, target, host) in [
+        (200, "http://127.0.0.1:PORT/mcp", vec!["127.0.0.1"]),
+        (200, "http://localhost:PORT/mcp", vec!["evil.test"]),
+        (200, "http://LOCALHOST/mcp", vec![""]),
+        (403, "http://evil.test/mcp", vec!["127.0.0.1"]),
+        (403, "http://evil.test:PORT/mcp", vec!["evil.test"]),
+        (400, "http://127.0.0.1:PORT/mcp", vec!["127.0.0.1", "evil.test"]),
+        (404, "http://127.0.0.1:PORT/elsewhere", vec!["127.0.0.1"]),
+        (404, "http://127.0.0.1:PORT", vec!["127.0.0.1"]),
+    ] {
+        let target = format!("POST {}", target.replace("PORT", &port.to_string()));
+        let host: Vec<_> = host.into_iter().map(|host| ("Host", host)).collect();
+        for (headers, body) in [(&[][..], hello()), (&modern[..], call.clone())] {
+            let headers = [headers, &host].concat();
+            let sent = server.send_in_pieces(&target, &headers, &[body.as_bytes()]).await;
+            assert_eq!(sent.0, status, "{target} {headers:?}: {}", sent.1);
+        }
     }
 }
 

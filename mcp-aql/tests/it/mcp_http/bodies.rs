@@ -2,6 +2,8 @@
 
 use mcp_aql::HttpOptions;
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use super::{request, start, text};
 use crate::support::adapter::builder;
@@ -100,6 +102,50 @@ async fn a_value_that_no_parser_reads_fails_its_item_alone() {
             assert!(answer.contains(r#""id":7"#), "{answer}");
             for part in [r#"\"succeeded\":2,\"failed\":1"#, code, "operations[1].params.title"] {
                 assert!(answer.contains(part), "{value}: {answer}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_cut_off_is_no_fault_of_the_server() {
+    // REQ-ENC-01
+    let server = start(builder(), HttpOptions::new()).await;
+    let session = server.session("2025-11-25").await;
+    let session = format!("Mcp-Session-Id: {session}\r\n");
+    let whole = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let chunk = format!("{:x}\r\n{whole}\r\n", whole.len());
+    for (what, head, body) in [
+        ("in its length", "Content-Length: 100", whole.to_owned()),
+        ("before a chunk", "Transfer-Encoding: chunked", String::new()),
+        ("in the size of a chunk", "Transfer-Encoding: chunked", "2".to_owned()),
+        ("in a chunk", "Transfer-Encoding: chunked", format!("50\r\n{whole}")),
+        ("after a chunk", "Transfer-Encoding: chunked", chunk.clone()),
+        ("in the last chunk", "Transfer-Encoding: chunked", format!("{chunk}0\r\n")),
+        ("a chunk with an invalid size", "Transfer-Encoding: chunked", format!("{chunk}zz\r\n")),
+        ("a chunk with an invalid end", "Transfer-Encoding: chunked", format!("2\r\n{whole}\r\n")),
+    ] {
+        for media in ["application/json", "application/json; charset=utf-8"] {
+            for session in ["", &*session] {
+                let request = format!(
+                    "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: {media}\r\n{session}\
+                     Accept: application/json, text/event-stream\r\n{head}\r\n\r\n{body}",
+                    server.address
+                );
+                let mut stream = TcpStream::connect(server.address).await.unwrap();
+                stream.write_all(request.as_bytes()).await.unwrap();
+                stream.shutdown().await.unwrap();
+                let mut answer = String::new();
+                stream.read_to_string(&mut answer).await.unwrap();
+                // A client that is gone gets no answer.
+                assert!(
+                    answer.is_empty()
+                        || answer.starts_with("HTTP/1.1 400 ") && answer.contains("-32600"),
+                    "{what}, {media}, {session}: {answer}"
+                );
+                if what.contains("chunk") {
+                    assert!(answer.contains("the body ended early"), "{what}, {media}: {answer}");
+                }
             }
         }
     }

@@ -31,9 +31,7 @@ use tower_service::Service;
 
 pub(super) use self::budget::BodyBudget;
 use self::recorded_body::RecordedBody;
-use self::refusal::{
-    refuse_broken, refuse_own_session, refuse_session, refuse_shutdown, refuse_unfinished,
-};
+use self::refusal::{refuse_own_session, refuse_session, refuse_shutdown, refuse_unfinished};
 use self::resume::LAST_EVENT_ID;
 use self::rmcp_request::forward_to_rmcp;
 use super::accept::{Accepted, resolve_wildcards};
@@ -196,7 +194,8 @@ impl BodyGuard {
                 let length: usize = seen.pieces.iter().map(Bytes::len).sum();
                 return match length > self.longest {
                     true => self.refuse_long(seen, sender, until).await,
-                    false => refuse_broken(&seen),
+                    false => refuse_unfinished(&seen)
+                        .unwrap_or_else(|| StatusCode::BAD_REQUEST.into_response()),
                 };
             };
             if takes_batches && let Message::Batch(messages) = decode(&body) {

@@ -15,6 +15,8 @@ pub(super) struct BodyRecord {
     pub(super) rest: Option<Body>,
     pub(super) ended: bool,
     pub(super) late: bool,
+    /// Set when the body was cut off or has an invalid form, as chunks can have.
+    pub(super) is_broken: bool,
     /// Set when the request was aborted to make space for another one.
     pub(super) is_aborted: bool,
     /// The request's share of the byte budget.

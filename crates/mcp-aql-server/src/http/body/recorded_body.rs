@@ -126,6 +126,7 @@ impl HttpBody for RecordedBody {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Some(Err(error))) => {
                     self.end(false, false);
+                    lock(&self.seen).is_broken = true;
                     return Poll::Ready(Some(Err(error)));
                 }
                 Poll::Ready(Some(Ok(frame))) => {

@@ -102,18 +102,19 @@ impl BodyGuard {
     }
 }
 
-/// The answer to a body that ended early.
-pub(super) fn refuse_broken(seen: &BodyRecord) -> Response {
-    // Without a timeout the client is most likely gone.
-    refuse_unfinished(seen).unwrap_or_else(|| StatusCode::BAD_REQUEST.into_response())
-}
-
-/// The answer to a body that was not complete in time, or that was aborted to make space.
+/// The answer to a body that was not complete in time, ended early, or was aborted to make space.
 pub(super) fn refuse_unfinished(seen: &BodyRecord) -> Option<Response> {
+    let refused = |status: StatusCode, message: &str| {
+        Some((status, json(), failure(seen, -32600, message)).into_response())
+    };
     if seen.late {
         let message = "Invalid request: the body was not complete in time";
-        let answer = (StatusCode::REQUEST_TIMEOUT, json(), failure(seen, -32600, message));
-        return Some(answer.into_response());
+        return refused(StatusCode::REQUEST_TIMEOUT, message);
+    }
+    if seen.is_broken {
+        // Most clients are gone by then.
+        let message = "Invalid request: the body ended early, or its chunks are not valid";
+        return refused(StatusCode::BAD_REQUEST, message);
     }
     let message = "Too many requests are being received: try again later";
     seen.is_aborted.then(|| refuse_overload(seen, message))
