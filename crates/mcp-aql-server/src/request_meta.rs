@@ -1,9 +1,10 @@
 //! The `_meta` of a request: the version, the progress token and the client's label.
 
 use mcp_aql_core::call_origin::TraceContext;
-use mcp_aql_core::request::{Arguments, JsonObject, read};
+use mcp_aql_core::request::{Arguments, read_value};
 use serde_json::{Map, Value};
 
+use crate::rpc_error::RpcError;
 use crate::task_source::TASKS_EXTENSION;
 
 /// The version that a request follows, since MCP 2026-07-28.
@@ -25,11 +26,18 @@ pub(super) fn client_label(info: &Map<String, Value>) -> String {
 pub(super) struct RequestMeta(pub(super) Map<String, Value>);
 
 impl RequestMeta {
-    /// Parses a request's `_meta`. Returns `None` if it is not an object, or repeats a member.
-    pub(super) fn read(json: Option<&str>) -> Option<Self> {
-        let Some(json) = json else { return Some(Self::default()) };
-        let JsonObject { members, losses, .. } = read(json).ok()?.ok()?;
-        losses.is_empty().then_some(Self(members))
+    /// Parses a request's `_meta`. The error says that it is not an object, or which member is repeated or cannot be kept.
+    pub(super) fn read(json: Option<&str>) -> Result<Self, RpcError> {
+        let Some(json) = json else { return Ok(Self::default()) };
+        let Ok((Value::Object(members), losses)) = read_value(json, Some("_meta")) else {
+            return Err(RpcError::new(-32602, "Invalid request: '_meta' must be an object"));
+        };
+        match losses.into_iter().next() {
+            None => Ok(Self(members)),
+            Some(loss) => {
+                Err(RpcError::new(-32602, format!("Invalid request: {}", loss.error.message())))
+            }
+        }
     }
 
     /// The version that the request follows.

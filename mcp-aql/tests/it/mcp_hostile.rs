@@ -418,15 +418,47 @@ async fn a_message_that_repeats_a_member_is_refused() {
         format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{{params}}}}}"#)
     };
     let list = r#""arguments":{"operation":"list_notes"}"#;
-    for (message, expected) in [
-        (params(&format!(r#""name":"mcp_aql_read","name":"mcp_aql_create",{list}"#)), "-32600"),
-        (params(&format!(r#""name":"mcp_aql_read",{list},{list}"#)), "-32600"),
-        (params(&format!(r#""name":"mcp_aql_read",{list},"_meta":{{"a":1,"a":2}}"#)), "-32602"),
-        (r#"{"jsonrpc":"2.0","id":2,"method":"ping","method":"ping"}"#.to_owned(), "-32600"),
-    ] {
+    let mut messages = vec![
+        (
+            params(&format!(r#""name":"mcp_aql_read",{list},"_meta":{{"a":1,"a":2}}"#)),
+            "-32602",
+            "_meta.a",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":2,"method":"ping","params":{"_meta":{},"_meta":{}}}"#
+                .to_owned(),
+            "-32602",
+            "_meta",
+        ),
+    ];
+    let members = ["name", "arguments", "_meta", "inputResponses", "requestState", "task"];
+    messages.extend(members.map(|member| {
+        let (tool, twice) = (r#""name":"mcp_aql_read""#, format!(r#","{member}":{{}}"#).repeat(2));
+        let twice = match member {
+            "name" => format!("{tool},{tool},{list}"),
+            "arguments" => format!("{tool},{list},{list}"),
+            _ => format!("{tool},{list}{twice}"),
+        };
+        (params(&twice), "-32600", member)
+    }));
+    let envelope = r#""jsonrpc":"2.0","id":2,"method":"ping","params":{}"#;
+    messages.extend(["jsonrpc", "id", "method", "params", "result", "error"].map(|member| {
+        let value = match member {
+            "jsonrpc" => r#""2.0""#,
+            "method" => r#""ping""#,
+            "params" => "{}",
+            _ => "2",
+        };
+        let own = if envelope.contains(member) { 1 } else { 2 };
+        let twice = format!(r#","{member}":{value}"#).repeat(own);
+        (format!("{{{envelope}{twice}}}"), "-32600", member)
+    }));
+    for (message, expected, member) in messages {
         client.send(&message).await;
         let answer = client.answer().await;
         assert_eq!((&answer["id"], code(&answer).as_str()), (&json!(2), expected), "{message}");
+        let text = answer["error"]["message"].as_str().unwrap();
+        assert!(text.contains(&format!("'{member}'")), "{message}: {text}");
     }
     client.ping().await;
 }

@@ -153,7 +153,7 @@ impl DirectCalls {
         let Message::Call(call) = decode(body) else { return None };
         let tool = self.server.tools().index(&call.name)?;
         add_call(self.server.service(), extensions, call.id, &call.name);
-        let meta = RequestMeta::read(call.meta)?;
+        let meta = RequestMeta::read(call.meta).ok()?;
         let elicitation = elicitation::of_call(&call, &meta).ok()?;
         let mut arguments = match call.index {
             Some(index) => Arguments::from(index),

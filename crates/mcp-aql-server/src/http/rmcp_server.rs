@@ -43,7 +43,7 @@ use crate::rpc_error::RpcError;
 use crate::server::{Server, ServerState};
 use crate::service::{ServerDescription, ToolDefinition, ToolHints, panicked};
 use crate::tasks::TaskCall;
-use crate::wire::{MalformedCall, Message, REPEATED_MEMBER, decode};
+use crate::wire::{Fault, MalformedCall, Message, Refusal, decode};
 
 /// What rmcp's handlers of all connections share.
 pub(super) struct RmcpState {
@@ -125,15 +125,12 @@ impl RmcpServer {
         let message = sent.map(|sent| sent.take_text());
         let (id, arguments) = match &message {
             Some(message) => match decode(message) {
-                Message::Call(call) if RequestMeta::read(call.meta).is_none() => {
-                    return Err(RpcError::new(-32602, REPEATED_MEMBER));
-                }
-                // rmcp may know the request by another id.
+                // rmcp may know the request by another id, and accepts repeated members.
                 Message::Call(call) => {
+                    RequestMeta::read(call.meta)?;
                     (call.id.to_owned(), Arguments::read(call.arguments, server.limits()))
                 }
-                // rmcp accepts a message with a repeated member.
-                _ => return Err(RpcError::new(-32602, REPEATED_MEMBER)),
+                refused => return Err(refused.refusal()),
             },
             None => {
                 let members = request.arguments.unwrap_or_default();
@@ -268,6 +265,14 @@ impl ServerHandler for RmcpServer {
             return answer;
         }
         if request.method == CallToolRequestMethod::VALUE {
+            // The parameters are those of rmcp, which no longer have repeated members.
+            let sent: Option<OriginalMessage> = http_extensions(&context.extensions).remove();
+            let sent = sent.map(|sent| sent.take_text()).unwrap_or_default();
+            if let refused @ Message::Refused(Refusal { fault: Fault::Repeated(_), .. }) =
+                decode(&sent)
+            {
+                return Err(error_data(refused.refusal()));
+            }
             let params = request.params.map(|params| params.to_string());
             let call = MalformedCall::find(params.as_deref());
             return Err(error_data(self.server.service().malformed_call(&call)));

@@ -27,7 +27,7 @@ use crate::server::Server;
 use crate::service::panicked;
 use crate::tasks::{TaskCall, TaskProtocol, is_task_method};
 use crate::tool_table::ToolTable;
-use crate::wire::{Message, REPEATED_MEMBER, decode};
+use crate::wire::{Message, decode};
 
 /// Answers a request of a session with the tasks of MCP 2025-11-25, and a request about tasks whose parameters rmcp
 /// could not parse. Returns `None` for another request.
@@ -91,7 +91,7 @@ async fn answer_utility(
             or_cancelled(server.call_with_tasks(call), context, &cancellation).await
         }
         // rmcp accepts a message with a repeated member.
-        _ => Err(RpcError::new(-32602, REPEATED_MEMBER)),
+        refused => Err(refused.refusal()),
     }
 }
 
@@ -109,7 +109,7 @@ pub(super) async fn answer_extension<T: DeserializeOwned>(
         let message = decode(&message);
         let meta = sent_meta(&message)?;
         let Message::Request(request) = message else {
-            return Err(RpcError::new(-32602, REPEATED_MEMBER));
+            return Err(message.refusal());
         };
         let params = request.params.map(RawValue::get);
         let request = server.task_request(method, params, &meta, true)?;
@@ -123,12 +123,11 @@ pub(super) async fn answer_extension<T: DeserializeOwned>(
 
 /// The `_meta` of a message as it was sent. rmcp accepts repeated members.
 fn sent_meta(message: &Message<'_>) -> Result<RequestMeta, RpcError> {
-    let meta = match message {
+    match message {
         Message::Call(call) => RequestMeta::read(call.meta),
-        Message::Request(request) => request.meta().ok().and_then(RequestMeta::read),
-        _ => None,
-    };
-    meta.ok_or_else(|| RpcError::new(-32602, REPEATED_MEMBER))
+        Message::Request(request) => RequestMeta::read(request.meta()?),
+        refused => Err(refused.refusal()),
+    }
 }
 
 /// Turns a panic of a store or of a gate into an error, since the client would otherwise wait for an answer.

@@ -23,13 +23,9 @@ use crate::server::Server;
 use crate::tasks::is_task_method;
 use crate::wire::{
     Fault, LONG_BATCH, Line, Lines, MAX_BATCH_MESSAGES, MalformedCall, Message, OtherRequest,
-    Outbox, REPEATED_MEMBER, Refusal, ToolCall, batch_ids, canonical_id, decode, fail_with,
-    respond_with, too_long, write_error,
+    Outbox, Refusal, ToolCall, batch_ids, canonical_id, decode, fail_with, respond_with, too_long,
+    write_error,
 };
-
-/// The error message for malformed parameters of a request other than a call.
-const MALFORMED_PARAMS: &str =
-    "'params' is an object whose '_meta' is an object, and neither repeats a member";
 
 impl Drop for MessageReader {
     fn drop(&mut self) {
@@ -199,16 +195,14 @@ impl MessageReader {
 
     /// Returns a call's `_meta`, and whether the call follows MCP 2026-07-28.
     fn admit_call(&self, call: &ToolCall<'_>) -> Result<(RequestMeta, bool), RpcError> {
-        let Some(meta) = RequestMeta::read(call.meta) else {
-            return Err(match call.meta {
-                Some(meta) if !meta.starts_with('{') => {
-                    let reason = "Must be an object".to_owned();
-                    let malformed = MalformedCall { field: "_meta", reason };
-                    self.server.service().malformed_call(&malformed)
-                }
-                _ => RpcError::new(-32602, REPEATED_MEMBER),
-            });
-        };
+        let meta = RequestMeta::read(call.meta).map_err(|error| match call.meta {
+            Some(meta) if !meta.starts_with('{') => {
+                let reason = "Must be an object".to_owned();
+                let malformed = MalformedCall { field: "_meta", reason };
+                self.server.service().malformed_call(&malformed)
+            }
+            _ => error,
+        })?;
         let admitted = self.lifecycle.admit("tools/call", &meta)?;
         Ok((meta, admitted.modern))
     }
@@ -218,8 +212,7 @@ impl MessageReader {
         &self,
         request: &OtherRequest<'_>,
     ) -> Result<(RequestMeta, Admitted), RpcError> {
-        let meta = request.meta().ok().and_then(RequestMeta::read);
-        let meta = meta.ok_or_else(|| RpcError::new(-32602, MALFORMED_PARAMS))?;
+        let meta = RequestMeta::read(request.meta()?)?;
         let admitted = self.lifecycle.admit(&request.method, &meta)?;
         Ok((meta, admitted))
     }

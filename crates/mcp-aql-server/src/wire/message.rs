@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use super::super::rpc_error::RpcError;
 use super::malformed_call::MalformedCall;
 use super::recover_id::{IdScanner, RecoveredId, is_id};
 
@@ -67,10 +68,14 @@ impl<'a> OtherRequest<'a> {
     ///
     /// # Errors
     /// If the parameters are not an object, or repeat a member.
-    pub(crate) fn meta(&self) -> serde_json::Result<Option<&'a str>> {
-        match self.params {
-            Some(params) => Ok(object::<MetaParams<'_>>(params.get())?.meta.map(RawValue::get)),
-            None => Ok(None),
+    pub(crate) fn meta(&self) -> Result<Option<&'a str>, RpcError> {
+        let Some(params) = self.params else { return Ok(None) };
+        match object::<MetaParams<'_>>(params.get()) {
+            Ok(params) => Ok(params.meta.map(RawValue::get)),
+            Err(error) => {
+                let repeated = repeated_member(&error).map(|name| Fault::Repeated(name).code().1);
+                Err(RpcError::new(-32602, repeated.unwrap_or(MALFORMED_PARAMS.into())))
+            }
         }
     }
 }
@@ -89,8 +94,8 @@ pub(crate) enum Fault {
     Call(OperationError),
     /// Not JSON.
     Syntax,
-    /// A repeated member.
-    Repeated,
+    /// A member of the message or of its parameters is repeated.
+    Repeated(&'static str),
     /// JSON that is not a JSON-RPC message.
     Form,
     /// The message is too long.
@@ -101,25 +106,42 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// JSON-RPC's code and message, if the tools have no error of their own.
-    pub(crate) fn code(&self) -> (i32, &'static str) {
+    pub(crate) fn code(&self) -> (i32, Cow<'static, str>) {
         match self {
             // A call without an id is a notification, which MCP does not allow.
-            Self::Call(_) => (-32600, "Invalid request: a call needs an 'id'"),
-            Self::Syntax => (-32700, "Parse error: the message is not valid JSON"),
+            Self::Call(_) => (-32600, "Invalid request: a call needs an 'id'".into()),
+            Self::Syntax => (-32700, "Parse error: the message is not valid JSON".into()),
             Self::Form => (
                 -32600,
                 "Invalid request: a message has 'jsonrpc' \"2.0\", a 'method', and as 'id' a string or \
-                 a whole number",
+                 a whole number"
+                    .into(),
             ),
-            Self::Repeated => (-32600, REPEATED_MEMBER),
-            Self::Length => (-32600, "Invalid request: the message is too long"),
-            Self::Parameters(_) => (-32602, BAD_CALL),
+            Self::Repeated(name) => (
+                -32600,
+                format!("Invalid request: the message repeats its member '{name}': send it once")
+                    .into(),
+            ),
+            Self::Length => (-32600, "Invalid request: the message is too long".into()),
+            Self::Parameters(_) => (-32602, BAD_CALL.into()),
         }
     }
 }
 
-/// The error message for a repeated member.
-pub(crate) const REPEATED_MEMBER: &str = "Invalid request: the message repeats one of its members";
+impl Message<'_> {
+    /// The error for a message that rmcp accepts and this server does not, because it repeats a member.
+    pub(crate) fn refusal(&self) -> RpcError {
+        let form = &Fault::Form;
+        let fault = match self {
+            Self::Refused(Refusal { fault, .. }) => fault,
+            _ => form,
+        };
+        RpcError::new(-32602, fault.code().1)
+    }
+}
+
+/// The error message for malformed parameters of a request other than a call.
+const MALFORMED_PARAMS: &str = "'params' is an object whose '_meta' is an object";
 
 /// The error message for a malformed call.
 pub(crate) const BAD_CALL: &str =
@@ -208,8 +230,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
         Err(error) if error.is_data() && text.trim_ascii_start().starts_with('[') => batch(text),
         Err(error) => {
             let fault = match error.is_data() {
-                true if is_repetition(&error) => Fault::Repeated,
-                true => Fault::Form,
+                true => repeated_member(&error).map_or(Fault::Form, Fault::Repeated),
                 false => Fault::Syntax,
             };
             Message::Refused(Refusal { id: IdScanner::of(bytes).id, fault })
@@ -271,9 +292,26 @@ fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
     })
 }
 
-/// Whether serde reports a repeated field.
-fn is_repetition(error: &serde_json::Error) -> bool {
-    error.to_string().starts_with("duplicate field")
+/// Returns the member that serde reports as repeated, if it does.
+fn repeated_member(error: &serde_json::Error) -> Option<&'static str> {
+    /// The members of [`Envelope`] and [`CallParams`].
+    const MEMBERS: [&str; 12] = [
+        "jsonrpc",
+        "id",
+        "method",
+        "params",
+        "result",
+        "error",
+        "name",
+        "arguments",
+        "_meta",
+        "inputResponses",
+        "requestState",
+        "task",
+    ];
+    let error = error.to_string();
+    let name = error.strip_prefix("duplicate field `")?.split('`').next()?;
+    MEMBERS.into_iter().find(|member| *member == name)
 }
 
 /// Decodes a list of messages.
@@ -340,8 +378,10 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
                         task: task.map(RawValue::get),
                     })
                 }
-                Err(error) if is_repetition(&error) => refused(Fault::Repeated),
-                Err(_) => malformed(),
+                Err(error) => match repeated_member(&error) {
+                    Some(name) => refused(Fault::Repeated(name)),
+                    None => malformed(),
+                },
             }
         }
         (Some(method), Some(id)) => Message::Request(OtherRequest { id, method, params }),

@@ -10,8 +10,8 @@ mod write;
 pub(super) use lines::{Line, Lines};
 pub use malformed_call::MalformedCall;
 pub(super) use message::{
-    BAD_CALL, Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, OtherRequest, REPEATED_MEMBER,
-    Refusal, ToolCall, batch_ids, decode, too_long,
+    BAD_CALL, Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, OtherRequest, Refusal, ToolCall,
+    batch_ids, decode, too_long,
 };
 pub(super) use outbox::{Outbox, PendingAnswer};
 #[cfg(feature = "http")]

@@ -476,6 +476,10 @@ async fn a_repeated_member_is_refused_in_whatever_form() {
         let text = opened(&answer).1["result"]["content"][0]["text"].to_string();
         assert!(text.contains("VALIDATION_INVALID_VALUE"), "{answer}");
         assert!(text.contains("params.title"), "{answer}");
+        let name = r#""name":"mcp_aql_create""#;
+        let named = body.to_string().replace(name, &format!("{name},{name}"));
+        let (_, answer) = server.post(headers, named).await;
+        assert!(answer.contains("repeats its member 'name'"), "{answer}");
     }
     let list = json!({ "operation": "list_notes" });
     let (_, answer) = server.post(&in_session, call("mcp_aql_read", list).to_string()).await;

@@ -94,7 +94,7 @@ impl BodyGuard {
             }
             None => {
                 let (code, message) = fault.code();
-                fail_with(&mut body, None, code, message);
+                fail_with(&mut body, None, code, &message);
                 status
             }
         };
