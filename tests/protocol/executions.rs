@@ -658,7 +658,7 @@ async fn introspection_describes_the_states_of_executions() {
     fields.sort_unstable();
     assert_eq!(
         fields.join(" "),
-        "attempt error execution_id finished_at operation progress result started_at status warnings"
+        "attempt error execution_id finished_at operation progress result result_dropped started_at status warnings"
     );
     let required: Vec<_> =
         shown["fields"].as_array().unwrap().iter().filter(|it| it["required"] == true).collect();

@@ -99,9 +99,18 @@ impl Settings {
             ("executions.lease_seconds", own.lease, base.lease),
             ("executions.keep_seconds", own.keep, base.keep),
         ];
+        let sizes = [
+            ("executions.keep_bytes", own.keep_bytes, base.keep_bytes),
+            (
+                "executions.keep_bytes_per_caller",
+                own.keep_bytes_per_caller,
+                base.keep_bytes_per_caller,
+            ),
+        ];
         let counts = counts.map(|(key, own, base)| Setting::new(key, own, base));
+        let sizes = sizes.map(|(key, own, base)| Setting::new(key, own, base));
         let times = times.map(|(key, own, base)| Setting::new(key, seconds(own), seconds(base)));
-        counts.into_iter().chain(times).collect()
+        counts.into_iter().chain(times).chain(sizes).collect()
     }
 }
 

@@ -106,7 +106,11 @@ impl Pipeline {
         context: &Context,
         limits: ReplyLimits,
     ) -> Outcome {
-        let state = ExecutionState::new(id, self.find_execution(id, context).await?, true);
+        let mut record = self.find_execution(id, context).await?;
+        if record.status == Status::Completed {
+            self.executions.read_output(id, &mut record).await?;
+        }
+        let state = ExecutionState::new(id, record, true);
         state.write(ReplyWriter::new(&Envelope::Bare, limits).beside(context))
     }
 
@@ -183,7 +187,7 @@ impl Pipeline {
         context: &Context,
     ) -> Result<(), OperationError> {
         let id = request.id();
-        let record = self.find_execution(id, context).await?;
+        let mut record = self.find_execution(id, context).await?;
         if !Self::is_own(&record, context) {
             // The function would run with the identity of the administrator, and its result belong to another principal.
             return Err(OperationError::permission_denied(
@@ -196,13 +200,12 @@ impl Pipeline {
         if record.status != Status::Failed {
             return Err(not_in(id, &record, RETRYABLE));
         }
-        let params = self.executions.params(id, &record).ok_or_else(|| {
-            OperationError::invalid_value(
-                "execution_id",
-                "names an execution whose parameters are secret, and were known only to the process \
-                 it ran in: call its operation anew",
-            )
-            .with_detail("operation", record.operation.clone())
+        self.executions.read_output(id, &mut record).await?;
+        let params = record.params.take().or_else(|| self.executions.sensitive_params(id));
+        let params = params.ok_or_else(|| {
+            let problem = if record.output_dropped { DROPPED } else { SECRET };
+            OperationError::invalid_value("execution_id", problem)
+                .with_detail("operation", record.operation.clone())
         })?;
         let entry = self.catalog.registry.get(&record.operation);
         let Some((operation, Handler::Function(function))) =
@@ -238,6 +241,10 @@ impl Pipeline {
 
 const CANCELLABLE: &str = "must name an execution in state 'pending' or 'running'";
 const RETRYABLE: &str = "must name an execution in state 'failed'";
+const SECRET: &str = "names an execution whose parameters are secret, and were known only to the process it ran in: call \
+                      its operation anew";
+const DROPPED: &str = "names an execution whose parameters are no longer kept, because newer executions have used up the \
+                       space: call its operation anew";
 
 /// The error for an execution whose state does not allow the operation (`VALIDATION_INVALID_VALUE`).
 fn not_in(id: &str, record: &ExecutionRecord, expected: &str) -> OperationError {
@@ -265,13 +272,10 @@ mod tests {
 
     #[test]
     fn refusals_are_free_of_leak_patterns() {
-        for expected in [CANCELLABLE, RETRYABLE] {
+        for expected in [CANCELLABLE, RETRYABLE, SECRET, DROPPED] {
             assert!(!leaks_internals(expected), "{expected}");
         }
         let denied = "Permission denied: 'operation execute_export does not support cancel'";
         assert!(!leaks_internals(denied));
-        let secret = "names an execution whose parameters are secret, and were known only to the \
-                      process it ran in: call its operation anew";
-        assert!(!leaks_internals(secret));
     }
 }

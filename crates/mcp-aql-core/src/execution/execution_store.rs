@@ -7,6 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
+use super::output::OutputBudget;
 use super::record::ExecutionRecord;
 use super::status::Status;
 use crate::audit::AuditEntry;
@@ -17,7 +18,7 @@ use crate::store::{Change, Expected, NewRecord, Record, StoreError};
 /// The collection of the store that holds the executions.
 const COLLECTION: &str = "executions";
 /// The number of records read at a time.
-const READ_BATCH_SIZE: usize = 256;
+pub(super) const READ_BATCH_SIZE: usize = 256;
 
 /// The time after a failure of the store in which no execution is ended because its lease has expired. Its owner may
 /// not have been able to renew the lease, and now writes its outcome.
@@ -28,6 +29,7 @@ pub(crate) struct ExecutionStore {
     pub(crate) services: Arc<Services>,
     pub(crate) adapter: String,
     pub(crate) keep: Duration,
+    pub(crate) budget: OutputBudget,
 }
 
 /// The outcome of a change to a record.
@@ -85,13 +87,19 @@ impl ExecutionStore {
             if record.adapter != self.adapter {
                 return Ok(None);
             }
+            let output = Self::output_key(id, &record);
             let outcome = match change(&mut record, self.now()) {
                 RecordUpdate::Leave(outcome) => return Ok(Some(outcome)),
                 RecordUpdate::Write(outcome) => outcome,
             };
+            let mut changes = self.output_changes(id, &mut record, output.as_deref())?;
+            let wrote_output = changes.iter().any(|change| change.record.is_some());
             let expected = Expected::Version(found.version);
-            let change = Change::put(COLLECTION, id, expected, self.new_record(&record)?);
-            if store.write(vec![change]).await? {
+            changes.push(Change::put(COLLECTION, id, expected, self.new_record(&record)?));
+            if store.write(changes).await? {
+                if wrote_output {
+                    self.budget.count(record.output_bytes);
+                }
                 return Ok(Some(outcome));
             }
             // Another writer changed the record first: read it again.
@@ -228,11 +236,16 @@ impl ExecutionStore {
 
     fn new_record(&self, record: &ExecutionRecord) -> Result<NewRecord, StoreError> {
         let text = serde_json::to_string(record).map_err(StoreError::failed)?;
+        Ok(self.kept_with(record, text))
+    }
+
+    /// A record of the store that is listed and expires like the record of an execution.
+    pub(super) fn kept_with(&self, record: &ExecutionRecord, text: String) -> NewRecord {
         let kept = NewRecord::new(text).group(self.group(record.listed_for()));
-        Ok(match record.finished_at.filter(|_| record.status.is_final()) {
+        match record.finished_at.filter(|_| record.status.is_final()) {
             Some(at) => kept.expires_at(after(at, self.keep)),
             None => kept,
-        })
+        }
     }
 
     /// The group under which the executions of a principal or of a session are listed.

@@ -14,6 +14,7 @@ mod execution_store;
 mod lease;
 mod operations;
 mod options;
+mod output;
 mod payload;
 #[cfg(test)]
 mod properties;
@@ -44,6 +45,7 @@ pub use execution_store::created_at;
 use execution_store::{ExecutionStore, RecordUpdate};
 pub(crate) use operations::{PAGE_SIZES, built_in};
 pub use options::ExecutionOptions;
+use output::OutputBudget;
 pub(crate) use record::ExecutionRecord;
 use record::Ownership;
 use running::{RunningExecution, RunningExecutions, StopReason};
@@ -125,7 +127,8 @@ impl EndScope {
 
 impl Executions {
     pub(crate) fn new(services: Arc<Services>, adapter: String, options: ExecutionOptions) -> Self {
-        let store = ExecutionStore { services, adapter, keep: options.keep };
+        let budget = OutputBudget::new(&options);
+        let store = ExecutionStore { services, adapter, keep: options.keep, budget };
         let core = Core {
             store,
             options,
@@ -212,10 +215,12 @@ impl Executions {
     ) -> Result<bool, StoreError> {
         let core = &self.core;
         let session_id = session.as_ref().map(|session| session.id().to_owned());
+        let params = core.store.output(id).await?.and_then(|output| output.params);
         let retried = core.store.update(id, |record, now| {
             let same = record.attempt == attempt;
             let lease = core.options.lease;
             if same && record.retry(&core.owner, session_id.clone(), now, lease).is_ok() {
+                record.params = record.params.take().or_else(|| params.clone());
                 RecordUpdate::Write(Some(record.clone()))
             } else {
                 RecordUpdate::Leave(None)
@@ -227,7 +232,7 @@ impl Executions {
         Ok(true)
     }
 
-    /// Returns the current state of an execution.
+    /// Returns the current state of an execution, without its result.
     pub async fn get(&self, id: &str) -> Result<Option<ExecutionRecord>, StoreError> {
         self.core.sweep().await;
         self.core.get(id).await
@@ -251,9 +256,9 @@ impl Executions {
         core.store.visit(owner, after, visit, &runs_here).await
     }
 
-    /// Returns the parameters for a retry of this execution, if this process knows them.
-    pub(crate) fn params(&self, id: &str, record: &ExecutionRecord) -> Option<Map<String, Value>> {
-        record.params.clone().or_else(|| self.core.sensitive_params.get(id))
+    /// Returns the sensitive parameters for a retry of this execution, if this process knows them.
+    pub(crate) fn sensitive_params(&self, id: &str) -> Option<Map<String, Value>> {
+        self.core.sensitive_params.get(id)
     }
 
     /// Requests an execution to stop, in any process. Returns `false` if it has already ended.

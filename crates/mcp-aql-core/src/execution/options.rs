@@ -17,7 +17,7 @@ use std::time::Duration;
 /// ```
 ///
 /// In the configuration file these are seconds in the table `[executions]`: `wait_seconds`,
-/// `grace_seconds`, `lease_seconds`, `keep_seconds`. The same table has `max_running` and
+/// `grace_seconds`, `lease_seconds`, `keep_seconds`. The same table has `keep_bytes`, `keep_bytes_per_caller`, `max_running` and
 /// `max_running_per_session`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExecutionOptions {
@@ -25,6 +25,8 @@ pub struct ExecutionOptions {
     pub(crate) grace: Duration,
     pub(crate) lease: Duration,
     pub(crate) keep: Duration,
+    pub(crate) keep_bytes: u64,
+    pub(crate) keep_bytes_per_caller: u64,
     pub(crate) max_running: usize,
     pub(crate) max_running_per_session: usize,
 }
@@ -43,6 +45,8 @@ impl ExecutionOptions {
             grace: Duration::from_secs(5),
             lease: Duration::from_secs(10),
             keep: Duration::from_secs(24 * 60 * 60),
+            keep_bytes: 256 << 20,
+            keep_bytes_per_caller: 32 << 20,
             max_running: 256,
             max_running_per_session: 32,
         }
@@ -86,6 +90,24 @@ impl ExecutionOptions {
         self
     }
 
+    /// Sets the maximum size of the results, and of the parameters for retries, that this adapter keeps in its store for
+    /// executions that have ended. Beyond it, the oldest ones are dropped before [`keep`](Self::keep) is over: the state of
+    /// such an execution can still be read, and has `result_dropped: true`. The newest one is always kept. Each process
+    /// checks the size when it has written an eighth of the smaller limit. Default: 256 MiB. Range: 1 MiB to 1 TiB.
+    #[must_use]
+    pub const fn keep_bytes(mut self, bytes: u64) -> Self {
+        self.keep_bytes = bytes;
+        self
+    }
+
+    /// Sets the part of [`keep_bytes`](Self::keep_bytes) that one caller can use: a principal, a session, or all callers
+    /// with neither. Default: 32 MiB. Range: 1 MiB to 1 TiB.
+    #[must_use]
+    pub const fn keep_bytes_per_caller(mut self, bytes: u64) -> Self {
+        self.keep_bytes_per_caller = bytes;
+        self
+    }
+
     /// Sets the maximum number of executions that this adapter runs in one process, including queued ones.
     /// Further calls are rejected with `RATE_LIMIT_EXCEEDED`, before a confirmation is requested and before
     /// the call counts towards a rate limit. Default: 256. Range: 1 to 100,000.
@@ -106,6 +128,8 @@ impl ExecutionOptions {
     /// Returns a sentence for each option outside of its range.
     pub(crate) fn problems(&self) -> Vec<String> {
         const MAX_EXECUTIONS: usize = 100_000;
+        const MIN_BYTES: u64 = 1 << 20;
+        const MAX_BYTES: u64 = 1 << 40;
         let counts = [
             ("max_running", self.max_running),
             ("max_running_per_session", self.max_running_per_session),
@@ -113,6 +137,14 @@ impl ExecutionOptions {
         let counts = counts.into_iter().filter(|(_, count)| !(1..=MAX_EXECUTIONS).contains(count));
         let counts = counts.map(|(name, count)| {
             format!("execution option `{name}` is {count}: choose 1 to {MAX_EXECUTIONS}")
+        });
+        let sizes = [
+            ("keep_bytes", self.keep_bytes),
+            ("keep_bytes_per_caller", self.keep_bytes_per_caller),
+        ];
+        let sizes = sizes.into_iter().filter(|(_, bytes)| !(MIN_BYTES..=MAX_BYTES).contains(bytes));
+        let sizes = sizes.map(|(name, bytes)| {
+            format!("execution option `{name}` is {bytes}: choose {MIN_BYTES} to {MAX_BYTES} bytes")
         });
         [
             ("wait", self.wait, 0, 600),
@@ -127,6 +159,7 @@ impl ExecutionOptions {
         .map(|(name, value, low, high)| {
             format!("execution option `{name}` is {value:?}: choose {low} to {high} seconds")
         })
+        .chain(sizes)
         .chain(counts)
         .collect()
     }
@@ -145,6 +178,8 @@ mod tests {
             .grace(301 * second)
             .lease(second / 2)
             .keep(59 * second)
+            .keep_bytes(1_048_575)
+            .keep_bytes_per_caller((1 << 40) + 1)
             .max_running(0)
             .max_running_per_session(100_001);
         assert_eq!(
@@ -154,6 +189,8 @@ mod tests {
                 "execution option `grace` is 301s: choose 0 to 300 seconds",
                 "execution option `lease` is 500ms: choose 1 to 3600 seconds",
                 "execution option `keep` is 59s: choose 60 to 31536000 seconds",
+                "execution option `keep_bytes` is 1048575: choose 1048576 to 1099511627776 bytes",
+                "execution option `keep_bytes_per_caller` is 1099511627777: choose 1048576 to 1099511627776 bytes",
                 "execution option `max_running` is 0: choose 1 to 100000",
                 "execution option `max_running_per_session` is 100001: choose 1 to 100000",
             ]

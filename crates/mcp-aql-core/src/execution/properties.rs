@@ -13,6 +13,8 @@ use proptest::test_runner::TestRunner;
 use serde_json::value::RawValue;
 
 use super::execution_store::{ExecutionStore, RecordUpdate};
+use super::options::ExecutionOptions;
+use super::output::OutputBudget;
 use super::payload::ExecutionError;
 use super::record::{Ending, ExecutionRecord, Ownership};
 use super::status::Status;
@@ -96,13 +98,16 @@ impl World {
                 services,
                 adapter: "beds".to_owned(),
                 keep: Duration::from_secs(86_400),
+                budget: OutputBudget::new(&ExecutionOptions::new()),
             };
             Process { store, name: format!("p-{number}"), runs: None }
         };
         let mut world = Self { clock, processes: vec![process(0), process(1)] };
         let first = &mut world.processes[0];
         let lease_until = after(first.store.now(), LEASE);
-        let record = ExecutionRecord::pending("beds", "execute_watering", &first.name, lease_until);
+        let pending =
+            ExecutionRecord::pending("beds", "execute_watering", &first.name, lease_until);
+        let record = ExecutionRecord { params: Some(serde_json::Map::new()), ..pending };
         ready(first.store.insert(ID, &record)).unwrap();
         first.runs = Some(Ownership { owner: first.name.clone(), attempt: 1 });
         world
@@ -180,9 +185,13 @@ impl World {
             Event::Retry(process) => {
                 let process = &mut self.processes[*process];
                 let name = process.name.clone();
+                let params = ready(process.store.output(ID)).unwrap().and_then(|it| it.params);
                 let retried = process.store.update(ID, |record, now| {
                     match record.retry(&name, None, now, LEASE) {
-                        Ok(()) => RecordUpdate::Write(Some(record.attempt)),
+                        Ok(()) => {
+                            record.params.clone_from(&params);
+                            RecordUpdate::Write(Some(record.attempt))
+                        }
                         Err(_) => RecordUpdate::Leave(None),
                     }
                 });
@@ -249,7 +258,14 @@ fn no_event_leads_where_none_may_lead() {
             prop_assert!(is_allowed(&before, &after), "{event:?}: {before:?} to {after:?}");
             prop_assert_eq!(after.status.is_final(), after.finished_at.is_some());
             prop_assert_eq!(after.status == Status::Failed, after.error.is_some());
-            prop_assert_eq!(after.status == Status::Completed, after.result.is_some());
+            // What is large is kept beside the record, as long as somebody can need it.
+            let output = ready(world.processes[0].store.output(ID)).unwrap();
+            let output =
+                output.map_or((false, false), |it| (it.result.is_some(), it.params.is_some()));
+            let kept = (after.status == Status::Completed, after.status == Status::Failed);
+            prop_assert_eq!((output, after.output_bytes > 0), (kept, kept.0 || kept.1));
+            prop_assert_eq!(after.params.is_some(), !after.status.is_final());
+            prop_assert!(after.result.is_none());
             if after.status.is_final() && before.status == after.status {
                 prop_assert_eq!(
                     serde_json::to_string(&before).unwrap(),

@@ -38,15 +38,21 @@ pub struct ExecutionRecord {
     pub progress: Option<Progress>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<ExecutionError>,
-    /// The data of the operation, as JSON text.
+    /// The data of the operation, as JSON text. When the execution ends, it is moved into a record of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) result: Option<Box<RawValue>>,
     /// The function's warnings, in the form of replies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<Value>,
-    /// The parameters for a retry. Not kept if one of them is sensitive.
+    /// The parameters for a retry, moved like the result. Not kept if one of them is sensitive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) params: Option<Map<String, Value>>,
+    /// The size of the record with the result or the parameters, if there is one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) output_bytes: u64,
+    /// If `true`, that record was removed, because newer ones have used up the budget.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) output_dropped: bool,
     /// The process that runs the execution.
     pub(crate) owner: String,
     /// The end of the owner's lease.
@@ -99,6 +105,8 @@ impl ExecutionRecord {
             result: None,
             warnings: Vec::new(),
             params: None,
+            output_bytes: 0,
+            output_dropped: false,
             owner: owner.to_owned(),
             lease_until,
             cancel_requested: false,
@@ -184,8 +192,16 @@ impl ExecutionRecord {
         self.progress = None;
         self.error = None;
         self.warnings.clear();
+        self.output_bytes = 0;
+        self.output_dropped = false;
         self.cancel_requested = false;
         Ok(())
+    }
+
+    /// Records that the output is no longer kept.
+    pub(crate) const fn drop_output(&mut self) {
+        self.output_bytes = 0;
+        self.output_dropped = true;
     }
 
     /// Returns whether the owner's lease has expired.
@@ -203,6 +219,11 @@ impl ExecutionRecord {
         }
         self.finish(Ending::Failed(ExecutionError::of(&interrupted())), now)
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 /// The error of an execution whose process is gone.

@@ -39,6 +39,9 @@ pub(crate) struct ExecutionState {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Value>")]
     result: Option<Box<RawValue>>,
+    /// True if the result is no longer kept, because newer results have used up the space. Call the operation again if you need it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result_dropped: Option<bool>,
     /// The operation's warnings, after its end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<Value>>")]
@@ -48,6 +51,7 @@ pub(crate) struct ExecutionState {
 impl ExecutionState {
     pub(crate) fn new(id: &str, record: ExecutionRecord, with_result: bool) -> Self {
         let text = |at: Option<DateTime<Utc>>| at.map(clock::text);
+        let is_dropped = record.output_dropped && record.status == Status::Completed;
         Self {
             execution_id: id.to_owned(),
             status: record.status,
@@ -58,6 +62,7 @@ impl ExecutionState {
             progress: record.progress,
             error: record.error,
             result: record.result.filter(|_| with_result),
+            result_dropped: is_dropped.then_some(true),
             warnings: if with_result { record.warnings } else { Vec::new() },
         }
     }

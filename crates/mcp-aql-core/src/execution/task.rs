@@ -156,7 +156,7 @@ pub(super) async fn supervise(
     slot: ExecutionSlot,
     work: Work,
 ) {
-    let _guard = RegistryGuard(&core, &live, Some(slot));
+    let guard = RegistryGuard(&core, &live, Some(slot));
     let cancellation = CancellationToken::new();
     let sink = ProgressWriter {
         core: Arc::clone(&core),
@@ -194,6 +194,8 @@ pub(super) async fn supervise(
     };
     let warnings = serialize_warnings(&live.id, execution.take_warnings());
     finish(&core, &live, ending, warnings).await;
+    drop(guard);
+    core.store.enforce_budget().await;
 }
 
 async fn until_over(

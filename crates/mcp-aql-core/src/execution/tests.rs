@@ -29,6 +29,14 @@ fn time() -> TimeSource {
 }
 
 fn process<S: Store>(store: &Arc<S>, time: &TimeSource) -> Executions {
+    process_with(store, time, ExecutionOptions::new())
+}
+
+fn process_with<S: Store>(
+    store: &Arc<S>,
+    time: &TimeSource,
+    options: ExecutionOptions,
+) -> Executions {
     let audit = Audit {
         adapter: "beds".to_owned(),
         trust: TrustLevel::Untested,
@@ -38,7 +46,7 @@ fn process<S: Store>(store: &Arc<S>, time: &TimeSource) -> Executions {
     };
     let store: Arc<dyn Store> = Arc::<S>::clone(store);
     let services = Arc::new(Services::new(store, time.clone(), audit));
-    Executions::new(services, "beds".to_owned(), ExecutionOptions::new())
+    Executions::new(services, "beds".to_owned(), options)
 }
 
 fn new<'a>(process: &Executions, operation: &'a str) -> NewExecution<'a> {
@@ -75,6 +83,14 @@ async fn status(executions: &Executions, id: &str) -> Status {
     executions.get(id).await.unwrap().unwrap().status
 }
 
+/// The result of an execution that has completed.
+async fn result(executions: &Executions, id: &str) -> String {
+    let mut record = executions.get(id).await.unwrap().unwrap();
+    assert_eq!((record.status, record.result.is_none()), (Status::Completed, true));
+    executions.read_output(id, &mut record).await.unwrap();
+    record.result.unwrap().get().to_owned()
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_lease_is_renewed_as_long_as_it_runs() {
     // REQ-LIF-02
@@ -90,8 +106,7 @@ async fn a_lease_is_renewed_as_long_as_it_runs() {
         assert_eq!(status(&there, &id).await, Status::Running);
     }
     sleep(11 * SECOND).await;
-    let record = there.get(&id).await.unwrap().unwrap();
-    assert_eq!((record.status, record.result.unwrap().get()), (Status::Completed, "7"));
+    assert_eq!(result(&there, &id).await, "7");
 }
 
 #[tokio::test(start_paused = true)]
@@ -209,9 +224,79 @@ async fn what_is_over_is_forgotten_after_its_time() {
     sleep(2 * 3_600 * SECOND).await;
     assert!(here.get(&id).await.unwrap().is_none());
     here.begin(new(&here, "execute_watering"), done()).await.unwrap();
-    let store: &MemoryStore = &store;
-    let kept = Store::list(store, "executions", None, None, 9).await.unwrap();
-    assert_eq!(kept.len(), 1, "the old one is gone for good");
+    sleep(SECOND).await;
+    for collection in ["executions", "execution_outputs", "execution_output_sizes"] {
+        let kept = Store::list(&*store, collection, None, None, 9).await.unwrap();
+        assert_eq!(kept.len(), 1, "{collection}: the old one is gone for good");
+    }
+}
+
+/// The ids of the executions whose outputs are kept.
+async fn kept(store: &MemoryStore) -> Vec<String> {
+    let outputs = Store::list(store, "execution_outputs", None, None, 99).await.unwrap();
+    outputs.into_iter().map(|output| output.key).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_results_that_ended_first_are_dropped_first() {
+    // REQ-LIF-04
+    /// The size of a result: three of them exceed the smallest budget.
+    const BYTES: usize = 400_000;
+    // The parts of the budget; the callers of the executions, in the order of their ends; and those that are kept.
+    for (all, per_caller, callers, expected) in [
+        (9 << 20, 1 << 20, "aaaa", &[2, 3][..]),
+        (9 << 20, 1 << 20, "babaaa", &[0, 2, 4, 5]),
+        (1 << 20, 9 << 20, "abcd", &[2, 3]),
+        (1 << 20, 1 << 20, "aaab", &[2, 3]),
+        (2 << 20, 1 << 20, "bbcacdd", &[2, 3, 4, 5, 6]),
+    ] {
+        let (store, time) = (Arc::<MemoryStore>::default(), time());
+        let options = ExecutionOptions::new().keep_bytes(all).keep_bytes_per_caller(per_caller);
+        let here = process_with(&store, &time, options);
+        let mut ids = Vec::new();
+        // The first one to begin is the last one to end.
+        for (number, caller) in callers.char_indices().rev() {
+            let work = works(move |_| async move {
+                sleep(u32::try_from(20 + number).unwrap() * SECOND).await;
+                let writer =
+                    ReplyWriter::new(&Envelope::Bare, ReplyLimits::new(&Limits::default()));
+                "x".repeat(BYTES).write(writer)
+            });
+            let new = NewExecution {
+                principal: Some(caller.to_string()),
+                ..new(&here, "execute_watering")
+            };
+            ids.insert(0, here.begin(new, work).await.unwrap());
+            sleep(Duration::from_millis(2)).await;
+        }
+        sleep(100 * SECOND).await;
+        let kept = kept(&store).await;
+        let found: Vec<_> = (0..ids.len()).filter(|number| kept.contains(&ids[*number])).collect();
+        assert_eq!(found, expected, "{callers}");
+        for (number, id) in ids.iter().enumerate() {
+            let record = here.get(id).await.unwrap().unwrap();
+            assert_eq!(record.output_dropped, !expected.contains(&number), "{callers} {number}");
+        }
+        let sizes = Store::list(&*store, "execution_output_sizes", None, None, 99).await.unwrap();
+        assert_eq!(sizes.len(), expected.len(), "{callers}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_is_larger_than_the_budget_can_be_read() {
+    // REQ-LIF-04
+    let (store, time) = (Arc::<MemoryStore>::default(), time());
+    let options = ExecutionOptions::new().keep_bytes(1 << 20).keep_bytes_per_caller(1 << 20);
+    let here = process_with(&store, &time, options);
+    for _ in 0..3 {
+        let work = works(|_| async {
+            let writer = ReplyWriter::new(&Envelope::Bare, ReplyLimits::new(&Limits::default()));
+            "x".repeat(2 << 20).write(writer)
+        });
+        let id = here.begin(new(&here, "execute_watering"), work).await.unwrap();
+        sleep(SECOND).await;
+        assert_eq!(kept(&store).await, [id], "only the newest");
+    }
 }
 
 /// Makes every access fail while it is set.
@@ -261,8 +346,7 @@ async fn an_outcome_survives_an_outage_that_is_longer_than_the_lease() {
     assert_eq!(status(&here, &early).await, Status::Running);
     sleep(SECOND).await;
     for process in [&here, &there] {
-        let record = process.get(&early).await.unwrap().unwrap();
-        assert_eq!((record.status, record.result.unwrap().get()), (Status::Completed, "7"));
+        assert_eq!(result(process, &early).await, "7");
     }
     // A function that had not ended by then was dropped, because another process could have retried it.
     sleep(10 * SECOND).await;

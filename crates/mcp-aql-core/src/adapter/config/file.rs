@@ -122,6 +122,8 @@ pub(super) struct ExecutionsTable {
     pub(super) grace_seconds: Option<u64>,
     pub(super) lease_seconds: Option<u64>,
     pub(super) keep_seconds: Option<u64>,
+    pub(super) keep_bytes: Option<u64>,
+    pub(super) keep_bytes_per_caller: Option<u64>,
     pub(super) max_running: Option<usize>,
     pub(super) max_running_per_session: Option<usize>,
 }

@@ -168,7 +168,7 @@ fn apply_project(
     Ok(())
 }
 
-/// Lowers the limits on executions, and ignores their times.
+/// Lowers the limits on executions, and ignores how long and how much of them is kept.
 fn tighten_executions(
     executions: &mut ExecutionOptions,
     given: &ExecutionsTable,
@@ -189,6 +189,8 @@ fn tighten_executions(
         ("executions.grace_seconds", given.grace_seconds),
         ("executions.lease_seconds", given.lease_seconds),
         ("executions.keep_seconds", given.keep_seconds),
+        ("executions.keep_bytes", given.keep_bytes),
+        ("executions.keep_bytes_per_caller", given.keep_bytes_per_caller),
     ] {
         tightening.refuse(key, value);
     }
@@ -263,6 +265,8 @@ fn apply_file(
     ] {
         set(option, seconds.map(Duration::from_secs));
     }
+    set(&mut executions.keep_bytes, file.executions.keep_bytes);
+    set(&mut executions.keep_bytes_per_caller, file.executions.keep_bytes_per_caller);
     set(&mut executions.max_running, file.executions.max_running);
     set(&mut executions.max_running_per_session, file.executions.max_running_per_session);
     record_changes(settings, &before, &source.as_source());

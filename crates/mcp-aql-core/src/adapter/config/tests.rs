@@ -108,6 +108,8 @@ const LOOSE: &[(&str, &str)] = &[
     ("[executions]\ngrace_seconds = 99", "executions.grace_seconds"),
     ("[executions]\nlease_seconds = 99", "executions.lease_seconds"),
     ("[executions]\nkeep_seconds = 1", "executions.keep_seconds"),
+    ("[executions]\nkeep_bytes = 1", "executions.keep_bytes"),
+    ("[executions]\nkeep_bytes_per_caller = 1", "executions.keep_bytes_per_caller"),
     ("[executions]\nmax_running = 99999", "executions.max_running"),
     ("[executions]\nmax_running_per_session = 99999", "executions.max_running_per_session"),
     ("[gatekeeper]\nconfirmation_ttl_seconds = 200", "gatekeeper.confirmation_ttl_seconds"),
@@ -248,7 +250,7 @@ fn the_file_sets_how_executions_are_kept() {
     apply(
         &mut settings,
         "[executions]\nwait_seconds = 1\ngrace_seconds = 2\nlease_seconds = 3\nkeep_seconds = 90\n\
-         max_running = 4\nmax_running_per_session = 3",
+         keep_bytes = 8000000\nkeep_bytes_per_caller = 4000000\nmax_running = 4\nmax_running_per_session = 3",
         &mut Vec::new(),
     );
     let expected = crate::ExecutionOptions::new()
@@ -256,6 +258,8 @@ fn the_file_sets_how_executions_are_kept() {
         .grace(Duration::from_secs(2))
         .lease(Duration::from_secs(3))
         .keep(Duration::from_secs(90))
+        .keep_bytes(8_000_000)
+        .keep_bytes_per_caller(4_000_000)
         .max_running(4)
         .max_running_per_session(3);
     assert_eq!(settings.executions, expected);

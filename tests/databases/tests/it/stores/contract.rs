@@ -9,6 +9,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql::store::{Change, Expected, MAX_KEY_BYTES, MAX_NAME_BYTES, NewRecord, Record, Store};
 use tokio::task::JoinSet;
 
+pub(crate) use super::executions::results_stay_within_their_budget;
 use super::fixture::StoreFixture;
 
 fn put(key: &str, expected: Expected, value: impl Into<String>) -> Change {

@@ -2,6 +2,7 @@
 
 mod contract;
 mod crash;
+mod executions;
 mod fixture;
 mod postgres;
 mod sqlite;
@@ -47,4 +48,5 @@ promised!(
     what_has_expired_is_forgotten,
     renewed_records_outlive_a_purge,
     dropped_writes_are_complete_or_absent,
+    results_stay_within_their_budget,
 );

@@ -1,0 +1,208 @@
+//! What an execution leaves besides its state: its result, or the parameters for a retry. Outputs have records of their
+//! own, which lists of executions do not read, and a budget.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::Executions;
+use super::execution_store::{ExecutionStore, READ_BATCH_SIZE, RecordUpdate};
+use super::options::ExecutionOptions;
+use super::record::ExecutionRecord;
+use crate::store::{Change, Expected, Record, StoreError};
+
+/// The collection of the store that holds the outputs.
+const OUTPUTS: &str = "execution_outputs";
+/// The collection that holds the size of each output, newest first, so that outputs are counted without being read.
+const SIZES: &str = "execution_output_sizes";
+
+/// The large parts of an execution that has ended.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Output {
+    /// The data of the operation, as JSON text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) result: Option<Box<RawValue>>,
+    /// The parameters for a retry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) params: Option<Map<String, Value>>,
+}
+
+/// The size of an output.
+#[derive(Debug, Serialize, Deserialize)]
+struct OutputSize {
+    /// The adapter of the execution. Several adapters may share a store.
+    adapter: String,
+    bytes: u64,
+}
+
+/// The bytes of outputs that are kept.
+pub(crate) struct OutputBudget {
+    all: u64,
+    per_caller: u64,
+    /// The bytes that this process has written since it last enforced the budget.
+    written: AtomicU64,
+}
+
+impl OutputBudget {
+    pub(crate) const fn new(options: &ExecutionOptions) -> Self {
+        let (all, per_caller) = (options.keep_bytes, options.keep_bytes_per_caller);
+        // The first output of a process counts those of earlier processes.
+        Self { all, per_caller, written: AtomicU64::new(all) }
+    }
+
+    /// Counts an output that was written.
+    pub(super) fn count(&self, bytes: u64) {
+        self.written.fetch_add(bytes, Ordering::AcqRel);
+    }
+
+    /// Returns `true` if this process has written so much that the budget may be exceeded by a noticeable part. Counting
+    /// after each output would read the sizes of all others each time.
+    fn is_due(&self) -> bool {
+        const CHECKS_PER_BUDGET: u64 = 8;
+        let interval = self.all.min(self.per_caller) / CHECKS_PER_BUDGET;
+        let take = |written: u64| (written >= interval).then_some(0);
+        self.written.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).is_ok()
+    }
+}
+
+/// The key of the record that holds the size of an output. The keys of executions that ended later come first.
+fn size_key(id: &str, record: &ExecutionRecord) -> String {
+    let ended = record.finished_at.map_or(0, |at| at.timestamp_micros());
+    let ended = u64::MAX - u64::try_from(ended).unwrap_or_default();
+    format!("{ended:020} {id}")
+}
+
+/// The changes that remove an output.
+fn removal(id: &str, size_key: &str) -> Vec<Change> {
+    [(OUTPUTS, id), (SIZES, size_key)]
+        .map(|(collection, key)| Change::remove(collection, key, Expected::Any))
+        .into()
+}
+
+impl ExecutionStore {
+    /// Returns the key under which the size of a record's output is kept, if it has one.
+    pub(super) fn output_key(id: &str, record: &ExecutionRecord) -> Option<String> {
+        (record.output_bytes > 0).then(|| size_key(id, record))
+    }
+
+    /// Moves the output of a record that has ended into a record of its own, or removes the one that it had before. Returns
+    /// the changes, which are written together with the record.
+    pub(super) fn output_changes(
+        &self,
+        id: &str,
+        record: &mut ExecutionRecord,
+        before: Option<&str>,
+    ) -> Result<Vec<Change>, StoreError> {
+        if !record.status.is_final() || (record.result.is_none() && record.params.is_none()) {
+            let removed = before.filter(|_| record.output_bytes == 0);
+            return Ok(removed.map(|key| removal(id, key)).unwrap_or_default());
+        }
+        let output = Output { result: record.result.take(), params: record.params.take() };
+        let text = serde_json::to_string(&output).map_err(StoreError::failed)?;
+        record.output_bytes = text.len() as u64;
+        let size = OutputSize { adapter: self.adapter.clone(), bytes: record.output_bytes };
+        let size = serde_json::to_string(&size).map_err(StoreError::failed)?;
+        Ok(vec![
+            Change::put(OUTPUTS, id, Expected::Any, self.kept_with(record, text)),
+            Change::put(SIZES, size_key(id, record), Expected::Any, self.kept_with(record, size)),
+        ])
+    }
+
+    /// Returns the output of an execution, if it is still kept.
+    pub(crate) async fn output(&self, id: &str) -> Result<Option<Output>, StoreError> {
+        let Some(found) = self.services.store().await?.get(OUTPUTS, id).await? else {
+            return Ok(None);
+        };
+        serde_json::from_str(&found.value).map(Some).map_err(|error| {
+            StoreError::Unreadable(format!("the output of an execution cannot be read: {error}"))
+        })
+    }
+
+    /// Drops the outputs beyond the budget, if it is time to count them.
+    pub(crate) async fn enforce_budget(&self) {
+        if !self.budget.is_due() {
+            return;
+        }
+        if let Err(error) = self.drop_outputs().await {
+            // The next output tries again.
+            self.budget.count(self.budget.per_caller);
+            if error.outage().is_none() {
+                tracing::warn!(%error, "cannot count the outputs of executions");
+            }
+        }
+    }
+
+    /// Drops the oldest outputs of each caller that has more than its part of the budget, and then those of all. The
+    /// newest one of each is kept, so that any result can be read.
+    async fn drop_outputs(&self) -> Result<(), StoreError> {
+        let (mut after, mut all) = (None::<String>, 0_u64);
+        let mut by_caller = HashMap::<Option<String>, u64>::new();
+        let is_beyond = |newer: &mut u64, bytes: u64, budget: u64| {
+            let is_first = *newer == 0;
+            *newer = newer.saturating_add(bytes);
+            !is_first && *newer > budget
+        };
+        loop {
+            let store = self.services.store().await?;
+            let chunk = store.list(SIZES, None, after.as_deref(), READ_BATCH_SIZE).await?;
+            let last = chunk.len() < READ_BATCH_SIZE;
+            after = chunk.last().map(|record| record.key.clone());
+            for Record { key, value, group, .. } in chunk {
+                let Ok(OutputSize { adapter, bytes }) = serde_json::from_str(&value) else {
+                    continue;
+                };
+                if adapter != self.adapter {
+                    continue;
+                }
+                let callers = by_caller.entry(group).or_default();
+                if is_beyond(callers, bytes, self.budget.per_caller)
+                    || is_beyond(&mut all, bytes, self.budget.all)
+                {
+                    self.drop_output(&key).await?;
+                }
+            }
+            if last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Drops the output whose size has this key. The execution's record says so.
+    async fn drop_output(&self, size_key: &str) -> Result<(), StoreError> {
+        let id = size_key.split_once(' ').map_or(size_key, |(_, id)| id);
+        let dropped = self.update(id, |record, _| {
+            if record.output_bytes == 0 {
+                return RecordUpdate::Leave(false);
+            }
+            record.drop_output();
+            RecordUpdate::Write(true)
+        });
+        if dropped.await? != Some(true) {
+            self.services.store().await?.write(removal(id, size_key)).await?;
+        }
+        tracing::debug!(execution = id, "the output of an execution is no longer kept");
+        Ok(())
+    }
+}
+
+impl Executions {
+    /// Reads the result and the parameters of an execution that has ended into its record.
+    pub(crate) async fn read_output(
+        &self,
+        id: &str,
+        record: &mut ExecutionRecord,
+    ) -> Result<(), StoreError> {
+        if record.output_bytes == 0 {
+            return Ok(());
+        }
+        match self.core.store.output(id).await? {
+            Some(output) => (record.result, record.params) = (output.result, output.params),
+            // It was dropped after the record was read.
+            None => record.drop_output(),
+        }
+        Ok(())
+    }
+}
