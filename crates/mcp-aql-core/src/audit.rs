@@ -222,6 +222,8 @@ impl Audit {
             Ok(line) => line,
             Err(error) => return tracing::error!(%error, "cannot serialize an audit entry"),
         };
+        // A person may read the log in a terminal: characters that change the direction of writing are escapes too.
+        let line = mcp_aql_text::visible_json(&line);
         tracing::info!(target: TARGET, entry = %line);
         for sink in &self.sinks {
             if let Err(error) = sink.append(&line).await {
@@ -307,6 +309,9 @@ mod tests {
             sinks: vec![Arc::new(file)],
             observers: Vec::new(),
         };
+        // Controls, and characters that change the direction of writing or are not shown.
+        const HIDDEN: &str = "a\u{1b}\u{7f}\u{9b}\u{ad}\u{61c}\u{200b}\u{200e}\u{200f}\u{2028}\u{202a}\u{202b}\u{202c}\u{202d}\
+                              \u{202e}\u{2066}\u{2067}\u{2068}\u{2069}\u{e0041}b";
         for outcome in ["denied", "allowed"] {
             let entry = AuditEntry {
                 event: "OPERATION_DENIED",
@@ -315,6 +320,8 @@ mod tests {
                 danger_level: Some(2),
                 outcome,
                 reason: Some("line\nbreak"),
+                action: Some(HIDDEN),
+                params: Some(serde_json::json!({ HIDDEN: HIDDEN })),
                 ..AuditEntry::default()
             };
             audit.record(&entry).await;
@@ -331,7 +338,11 @@ mod tests {
                 "adapter_trust": "validated", "event": "OPERATION_DENIED",
                 "operation": "delete_bed", "endpoint": "delete", "danger_level": 2,
                 "outcome": "denied", "reason": "line\nbreak", "result": "denied",
+                "action": HIDDEN, "params": { HIDDEN: HIDDEN },
             })
         );
+        let hidden = text.chars().find(|each| *each != '\n' && mcp_aql_text::is_hidden(*each));
+        assert_eq!(hidden, None, "{text}");
+        assert!(text.contains(r"\u202e\u2066"), "{text}");
     }
 }

@@ -18,6 +18,7 @@ mod set;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::io;
 use std::sync::LazyLock;
 
 #[cfg(feature = "lookalike")]
@@ -87,6 +88,32 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
             }
         },
     )
+}
+
+/// Writes lines, such as those of a log, with every hidden character but line feeds shown as its number. Each write should
+/// be whole lines, because a character that two writes share is lost.
+///
+/// ```
+/// use std::io::Write as _;
+/// use mcp_aql_text::VisibleLines;
+///
+/// let mut log = VisibleLines(Vec::new());
+/// log.write_all("a\u{202e}b\n".as_bytes())?;
+/// assert_eq!(log.0, b"a<U+202E>b\n");
+/// # std::io::Result::Ok(())
+/// ```
+#[derive(Debug)]
+pub struct VisibleLines<W>(pub W);
+
+impl<W: io::Write> io::Write for VisibleLines<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write_all(visible_lines(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// Appends the number of a character, as `<U+202E>`.

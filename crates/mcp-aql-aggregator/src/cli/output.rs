@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use mcp_aql_core::log_targets::{CALLS, QUOTING_TARGETS};
-use mcp_aql_text::{visible_json, visible_lines};
+use mcp_aql_text::{VisibleLines, visible_json, visible_lines};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 
@@ -68,7 +68,8 @@ pub(crate) fn log_to_stderr() {
         filter
     });
     let filter = filter.or_else(|| DEFAULT.parse().ok()).unwrap_or_default();
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    let stderr = || VisibleLines(std::io::stderr());
+    let lines = tracing_subscriber::fmt::layer().with_writer(stderr).with_ansi(false);
     let quiet = Targets::new()
         .with_default(LevelFilter::TRACE)
         // Below `INFO`, the log lines of calls quote queries.

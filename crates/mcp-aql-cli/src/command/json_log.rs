@@ -4,6 +4,7 @@
 use std::fmt;
 
 use chrono::{SecondsFormat, Utc};
+use mcp_aql_text::visible_json;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
@@ -71,7 +72,8 @@ where
             fields,
             spans,
         };
-        writeln!(writer, "{}", serde_json::to_string(&line).map_err(|_| fmt::Error)?)
+        let line = serde_json::to_string(&line).map_err(|_| fmt::Error)?;
+        writeln!(writer, "{}", visible_json(&line))
     }
 }
 
@@ -191,5 +193,21 @@ mod tests {
         assert!(line.ends_with(expected), "{line}");
         assert!(line.starts_with(r#"{"timestamp":"2"#), "{line}");
         assert_eq!(line.lines().count(), 1);
+    }
+    #[test]
+    fn no_text_changes_the_direction_of_a_line() {
+        const HIDDEN: &str = "\u{61c}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\
+                              \u{2068}\u{2069}\u{200b}\u{1b}\u{9b}\u{7f}\u{2028}";
+        let line = logged(|| {
+            let _entered = tracing::info_span!("call", text = HIDDEN).entered();
+            tracing::warn!(error = %HIDDEN, list = ?[HIDDEN], "{HIDDEN}");
+        });
+        let hidden = line.trim_end().chars().find(|each| mcp_aql_text::is_hidden(*each));
+        assert_eq!(hidden, None, "{line}");
+        let line: Value = serde_json::from_str(&line).unwrap();
+        let (fields, spans) = (&line["fields"], &line["spans"]);
+        for text in [&fields["error"], &fields["message"], &spans[0]["fields"]["text"]] {
+            assert_eq!(text, HIDDEN);
+        }
     }
 }

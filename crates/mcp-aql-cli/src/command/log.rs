@@ -4,6 +4,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::log_format::LogFormat;
 use mcp_aql_core::log_targets::{CALLS, QUOTING_TARGETS};
+use mcp_aql_text::VisibleLines;
 use tracing::subscriber::set_global_default;
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -61,7 +62,8 @@ pub(super) fn format_parser() -> impl TypedValueParser<Value = LogFormat> {
 
 /// Formats the lines.
 fn lines(format: LogFormat) -> BoxedLayer {
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    let stderr = || VisibleLines(std::io::stderr());
+    let lines = tracing_subscriber::fmt::layer().with_writer(stderr).with_ansi(false);
     match format {
         LogFormat::Json => lines.fmt_fields(JsonLines).event_format(JsonLines).boxed(),
         _ => lines.boxed(),
