@@ -6,6 +6,9 @@ use crate::table::Table;
 use crate::value_type::TypeNames;
 use crate::{postgres, render, sqlite};
 
+#[cfg(test)]
+mod planned;
+
 /// The generated source, and remarks about tables and columns that it leaves out.
 #[derive(Debug, Clone)]
 pub struct Generated {
@@ -34,7 +37,7 @@ pub async fn generate(request: &Request) -> Result<Generated, Error> {
     Ok(generated)
 }
 
-fn write(request: &Request, tables: &[Table]) -> Result<Generated, Error> {
+pub(crate) fn write(request: &Request, tables: &[Table]) -> Result<Generated, Error> {
     let mut resources: Vec<Resource> = Vec::new();
     let mut remarks = Vec::new();
     let mut names = TypeNames::of(tables);
@@ -63,18 +66,15 @@ fn write(request: &Request, tables: &[Table]) -> Result<Generated, Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeMap;
 
-    use mcp_aql_protocol::{RESERVED_PARAMETERS, is_public_name};
-    use mcp_aql_text::is_hidden;
     use proptest::prelude::*;
-    use syn::punctuated::Punctuated;
-    use syn::visit::Visit;
-    use syn::{Attribute, File, Ident, Item, LitStr, Meta, Stmt, Token, UseTree};
 
-    use super::{Generated, write};
+    use super::planned::has_only_what_was_planned;
+    use super::write;
     use crate::database::{Database, Request};
     use crate::table::{Column, ColumnKind, Table};
+    use crate::test_util::generate_described;
 
     /// Text that would leave the place where it is written, and names that mean something in the source.
     fn foreign_text() -> impl Strategy<Value = String> {
@@ -90,6 +90,12 @@ mod tests {
             "`",
             "```",
             "~~~",
+            "- ",
+            "* ",
+            "1. ",
+            "> ",
+            "    ",
+            "\t",
             "/",
             "*/",
             "/*",
@@ -232,111 +238,14 @@ mod tests {
         )
     }
 
-    /// Counts what a function contains beside calls.
-    #[derive(Default)]
-    struct Inner(usize);
-
-    impl Visit<'_> for Inner {
-        fn visit_stmt(&mut self, statement: &Stmt) {
-            self.0 += usize::from(matches!(statement, Stmt::Item(_) | Stmt::Macro(_)));
-            syn::visit::visit_stmt(self, statement);
-        }
-    }
-
-    /// The name in JSON of a field or variant.
-    fn json_name(ident: &Ident, attributes: &[Attribute]) -> String {
-        let options = attributes.iter().filter(|attribute| attribute.path().is_ident("serde"));
-        let renames = options.filter_map(|attribute| {
-            let all = Punctuated::<Meta, Token![,]>::parse_terminated;
-            let options = attribute.parse_args_with(all).unwrap();
-            options.into_iter().find_map(|option| {
-                let Meta::NameValue(option) = option else { return None };
-                let value = option.value;
-                option.path.is_ident("rename").then(|| syn::parse_quote!(#value))
-            })
-        });
-        let name = renames.map(|name: LitStr| name.value()).next();
-        name.unwrap_or_else(|| ident.to_string().trim_start_matches("r#").to_owned())
-    }
-
-    /// Panics if a name occurs twice.
-    fn are_unique(names: impl IntoIterator<Item = String>, source: &str) {
-        let mut known = BTreeSet::new();
-        for name in names {
-            assert!(!known.contains(&name), "{name} twice: {source}");
-            known.insert(name);
-        }
-    }
-
-    fn imported(tree: &UseTree, names: &mut Vec<String>) {
-        match tree {
-            UseTree::Path(path) => imported(&path.tree, names),
-            UseTree::Name(name) => names.push(name.ident.to_string()),
-            UseTree::Group(group) => group.items.iter().for_each(|item| imported(item, names)),
-            UseTree::Glob(_) | UseTree::Rename(_) => {}
-        }
-    }
-
-    /// Panics unless all names of a kind are unique, and callers can write those of parameters.
-    fn has_unique_names(items: &[Item], source: &str) {
-        let (mut types, mut functions) = (Vec::new(), Vec::new());
-        for item in items {
-            match item {
-                Item::Use(item) => imported(&item.tree, &mut types),
-                Item::Fn(item) => functions.push(item.sig.ident.to_string()),
-                Item::Enum(item) => {
-                    types.push(item.ident.to_string());
-                    are_unique(item.variants.iter().map(|it| it.ident.to_string()), source);
-                    are_unique(
-                        item.variants.iter().map(|it| json_name(&it.ident, &it.attrs)),
-                        source,
-                    );
-                }
-                Item::Struct(item) => {
-                    types.push(item.ident.to_string());
-                    types.extend(["Filter", "Update"].map(|end| format!("{}{end}", item.ident)));
-                    let idents =
-                        || item.fields.iter().filter_map(|it| Some((it.ident.as_ref()?, it)));
-                    are_unique(idents().map(|(ident, _)| ident.to_string()), source);
-                    let names: Vec<_> =
-                        idents().map(|(ident, it)| json_name(ident, &it.attrs)).collect();
-                    for name in &names {
-                        assert!(name == "_version" || is_public_name(name), "{name}: {source}");
-                        assert!(!RESERVED_PARAMETERS.contains(&name.as_str()), "{source}");
-                    }
-                    are_unique(names, source);
-                }
-                _ => {}
-            }
-        }
-        are_unique(types, source);
-        are_unique(functions, source);
-    }
-
-    /// Panics if a source has an item that no table asked for, or text that acts on a reader's terminal.
-    fn has_only_what_was_planned(generated: &Generated) {
-        let Generated { source, remarks } = generated;
-        let hidden = source.chars().find(|letter| *letter != '\n' && is_hidden(*letter));
-        assert_eq!(hidden, None, "{source}");
-        assert!(!remarks.iter().any(|remark| remark.contains(is_hidden)), "{remarks:?}");
-        let File { attrs, items, .. } =
-            syn::parse_file(source).unwrap_or_else(|error| panic!("{error}: {source}"));
-        assert!(attrs.iter().all(|attribute| attribute.path().is_ident("doc")));
-        let (mut structs, mut functions) = (0, Vec::new());
-        for item in &items {
-            match item {
-                Item::Use(_) | Item::Enum(_) => {}
-                Item::Struct(_) => structs += 1,
-                Item::Fn(function) => functions.push(function),
-                _ => panic!("an item that no table asked for: {source}"),
-            }
-        }
-        assert_eq!(functions.len(), structs + 2, "{source}");
-        has_unique_names(&items, source);
-        for function in functions {
-            let mut inner = Inner::default();
-            inner.visit_item_fn(function);
-            assert_eq!(inner.0, 0, "{source}");
+    #[test]
+    fn the_seeds_of_the_fuzz_target_are_schemas() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/generate");
+        for seed in std::fs::read_dir(folder).unwrap() {
+            let text = std::fs::read_to_string(seed.unwrap().path()).unwrap();
+            let (name, tables) = text.split_once('\u{c}').unwrap();
+            let generated = generate_described(name, tables).unwrap();
+            has_only_what_was_planned(&generated.source, &generated.remarks);
         }
     }
 
@@ -345,7 +254,7 @@ mod tests {
         fn a_foreign_database_writes_no_code(tables in prop::collection::vec(table(), 1..4), name in foreign_text()) {
             let request = Request { database: Database::Sqlite(String::new()), schema: None, tables: Vec::new(), name };
             match write(&request, &tables) {
-                Ok(generated) => has_only_what_was_planned(&generated),
+                Ok(generated) => has_only_what_was_planned(&generated.source, &generated.remarks),
                 Err(error) => assert!(!mcp_aql_text::visible_lines(&error.to_string()).contains('\u{1b}')),
             }
         }

@@ -28,6 +28,8 @@ mod render;
 mod resource;
 mod sqlite;
 mod table;
+#[cfg(any(test, feature = "test-util"))]
+pub mod test_util;
 mod value_type;
 
 pub use database::{Database, Error, Request};

@@ -127,10 +127,12 @@ fn head(target: &Target, resources: &[Resource]) -> String {
 }
 
 /// Writes lines of documentation. A hidden character of the database would end the comment or hide a part of it, the
-/// samples in documentation are compiled and run, and a browser that shows documentation runs its scripts.
+/// samples in documentation are compiled and run, and a browser that shows documentation runs its scripts. Text behind
+/// several spaces is a sample as well, also if they follow the mark of a list or of a quotation.
 fn doc(text: &str, indent: &str, out: &mut String) {
     for line in text.trim().lines() {
-        let line = line.trim().replace("```", "'''").replace("~~~", "'''");
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = line.replace("```", "'''").replace("~~~", "'''");
         let line = visible(&without_tags(&line)).into_owned();
         let _ = writeln!(out, "{}", format!("{indent}/// {line}").trim_end());
     }

@@ -1,0 +1,122 @@
+//! Checks a generated source: it has what the tables asked for, and nothing else. A fuzz target checks the same.
+
+use std::collections::BTreeSet;
+
+use mcp_aql_protocol::{RESERVED_PARAMETERS, is_public_name};
+use mcp_aql_text::is_hidden;
+use syn::punctuated::Punctuated;
+use syn::visit::Visit;
+use syn::{Attribute, File, Ident, Item, LitStr, Meta, Stmt, Token, UseTree};
+
+/// Counts what a function contains beside calls.
+#[derive(Default)]
+struct Inner(usize);
+
+impl Visit<'_> for Inner {
+    fn visit_stmt(&mut self, statement: &Stmt) {
+        self.0 += usize::from(matches!(statement, Stmt::Item(_) | Stmt::Macro(_)));
+        syn::visit::visit_stmt(self, statement);
+    }
+}
+
+/// The name in JSON of a field or variant.
+fn json_name(ident: &Ident, attributes: &[Attribute]) -> String {
+    let options = attributes.iter().filter(|attribute| attribute.path().is_ident("serde"));
+    let renames = options.filter_map(|attribute| {
+        let all = Punctuated::<Meta, Token![,]>::parse_terminated;
+        let options = attribute.parse_args_with(all).unwrap();
+        options.into_iter().find_map(|option| {
+            let Meta::NameValue(option) = option else { return None };
+            let value = option.value;
+            option.path.is_ident("rename").then(|| syn::parse_quote!(#value))
+        })
+    });
+    let name = renames.map(|name: LitStr| name.value()).next();
+    name.unwrap_or_else(|| ident.to_string().trim_start_matches("r#").to_owned())
+}
+
+/// Panics if a name occurs twice.
+fn are_unique(names: impl IntoIterator<Item = String>, source: &str) {
+    let mut known = BTreeSet::new();
+    for name in names {
+        assert!(!known.contains(&name), "{name} twice: {source}");
+        known.insert(name);
+    }
+}
+
+fn imported(tree: &UseTree, names: &mut Vec<String>) {
+    match tree {
+        UseTree::Path(path) => imported(&path.tree, names),
+        UseTree::Name(name) => names.push(name.ident.to_string()),
+        UseTree::Group(group) => group.items.iter().for_each(|item| imported(item, names)),
+        UseTree::Glob(_) | UseTree::Rename(_) => {}
+    }
+}
+
+/// Panics unless all names of a kind are unique, and callers can write those of parameters.
+fn has_unique_names(items: &[Item], source: &str) {
+    let (mut types, mut functions) = (Vec::new(), Vec::new());
+    for item in items {
+        match item {
+            Item::Use(item) => imported(&item.tree, &mut types),
+            Item::Fn(item) => functions.push(item.sig.ident.to_string()),
+            Item::Enum(item) => {
+                types.push(item.ident.to_string());
+                are_unique(item.variants.iter().map(|it| it.ident.to_string()), source);
+                are_unique(item.variants.iter().map(|it| json_name(&it.ident, &it.attrs)), source);
+            }
+            Item::Struct(item) => {
+                types.push(item.ident.to_string());
+                types.extend(["Filter", "Update"].map(|end| format!("{}{end}", item.ident)));
+                let idents = || item.fields.iter().filter_map(|it| Some((it.ident.as_ref()?, it)));
+                are_unique(idents().map(|(ident, _)| ident.to_string()), source);
+                let names: Vec<_> =
+                    idents().map(|(ident, it)| json_name(ident, &it.attrs)).collect();
+                for name in &names {
+                    assert!(name == "_version" || is_public_name(name), "{name}: {source}");
+                    assert!(!RESERVED_PARAMETERS.contains(&name.as_str()), "{source}");
+                }
+                are_unique(names, source);
+            }
+            _ => {}
+        }
+    }
+    are_unique(types, source);
+    are_unique(functions, source);
+}
+
+/// Panics if a comment for a table or a column would be a sample, which tests of documentation compile and run: the words
+/// of a line are separated by single spaces, so that none is code behind the mark of a list.
+fn has_no_samples(source: &str) {
+    for line in source.lines().filter_map(|line| line.trim().strip_prefix("///")) {
+        let is_sample = ["  ", "\t", "```", "~~~"].iter().any(|mark| line.contains(mark));
+        assert!(!is_sample, "{line}: {source}");
+    }
+}
+
+/// Panics if a source has an item that no table asked for, or text that acts on a reader's terminal.
+pub(super) fn has_only_what_was_planned(source: &str, remarks: &[String]) {
+    has_no_samples(source);
+    let hidden = source.chars().find(|letter| *letter != '\n' && is_hidden(*letter));
+    assert_eq!(hidden, None, "{source}");
+    assert!(!remarks.iter().any(|remark| remark.contains(is_hidden)), "{remarks:?}");
+    let File { attrs, items, .. } =
+        syn::parse_file(source).unwrap_or_else(|error| panic!("{error}: {source}"));
+    assert!(attrs.iter().all(|attribute| attribute.path().is_ident("doc")));
+    let (mut structs, mut functions) = (0, Vec::new());
+    for item in &items {
+        match item {
+            Item::Use(_) | Item::Enum(_) => {}
+            Item::Struct(_) => structs += 1,
+            Item::Fn(function) => functions.push(function),
+            _ => panic!("an item that no table asked for: {source}"),
+        }
+    }
+    assert_eq!(functions.len(), structs + 2, "{source}");
+    has_unique_names(&items, source);
+    for function in functions {
+        let mut inner = Inner::default();
+        inner.visit_item_fn(function);
+        assert_eq!(inner.0, 0, "{source}");
+    }
+}
