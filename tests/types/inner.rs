@@ -279,7 +279,16 @@ pub(crate) enum Expression {
     },
 }
 
+/// Nothing, or any members.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Unset {
+    Nothing,
+    Map(BTreeMap<String, u8>),
+}
+
 samples! {
+    Unset: [Self::Nothing, Self::Map(BTreeMap::new()), Self::Map(BTreeMap::from([(text("a"), 1)]))],
     Circle: [Self { radius: 1.5 }, Self { radius: -3.0 }],
     Lenient: [Self::default(), Self { first_member: 3, second_member: Some(text("a")), _hidden: 0 }],
     Strict: [Self { name: text("a"), size: None }, Self { name: text("b"), size: Some(7) }],

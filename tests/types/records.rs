@@ -76,6 +76,7 @@ records! {
     outer: Outer,
     pair: Pair,
     twice: Twice,
+    unset: Unset,
     word: Word,
 }
 

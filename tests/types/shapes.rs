@@ -137,6 +137,7 @@ pub(crate) fn shapes() -> Vec<Shape> {
     add_all!(add_object all flattened_untagged: FlattenedUntagged, expression: Expression);
     add_all!(add_object all flattened_enum_option: FlattenedEnumOption, form: Form, twice: Twice);
     add_all!(add_object all nested: Nested, fill: Fill, either: Either);
+    add_all!(add_object all unset: Unset);
     all.extend(further_shapes());
     std::mem::take(all)
 }

@@ -44,6 +44,14 @@ pub(crate) fn json_form(field: &InputField<'_>, errors: &mut Accumulator) {
     if let Some(span) = field.serde.two_names {
         errors.push(two_names_fault(ident, span));
     }
+    if let Some(span) = field.serde.alias {
+        errors.push(fault(
+            span,
+            format_args!(
+                "`{ident}` is also read under a name that introspection does not show and callers cannot send: leave `#[serde(alias = \"…\")]` out, or mark the field `#[resource(read_only)]`",
+            ),
+        ));
+    }
 }
 
 /// Rejects constraints and `replace` on fields that `input` never contains.

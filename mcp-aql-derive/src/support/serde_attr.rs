@@ -24,6 +24,8 @@ pub(crate) struct SerdeAttr {
     /// The span of names that differ between reading and writing.
     pub(crate) two_names: Option<Span>,
     pub(crate) flatten: Option<Span>,
+    /// The span of a further name under which a field is read.
+    pub(crate) alias: Option<Span>,
     /// The option that changes the form in which a field or the struct is read.
     pub(crate) own_form: Option<(String, Span)>,
     /// The option that changes the form in which it is written.
@@ -60,6 +62,10 @@ impl SerdeAttr {
                 self.default = Some(path.transpose()?);
             }
             "flatten" => self.flatten = Some(meta.path.span()),
+            "alias" => {
+                self.alias = Some(meta.path.span());
+                skip_value(meta)?;
+            }
             "transparent" | "with" => {
                 self.own_form = Some((name.clone(), meta.path.span()));
                 self.written_form = Some((name, meta.path.span()));

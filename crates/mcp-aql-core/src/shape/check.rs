@@ -7,6 +7,7 @@ use super::faults::{FaultKind, Faults, Hint, Path};
 use super::place::only_place;
 use super::sketch::{expected_form, sketch};
 use super::type_hint::type_hint;
+use super::union::MAX_UNIONS;
 use super::{FieldShape, Kind, ObjectShape, Rest, Shape, Shapes, type_name};
 use crate::text::clean;
 use crate::vocab::json_type;
@@ -95,11 +96,17 @@ impl Shape {
     }
 
     fn accepts_null(&self, shapes: &Shapes) -> bool {
+        self.accepts_null_within(shapes, MAX_UNIONS)
+    }
+
+    /// Whether the shape, or a union inside of it down to a depth, accepts `null`.
+    fn accepts_null_within(&self, shapes: &Shapes, depth: usize) -> bool {
         self.nullable
             || match &self.kind {
                 Kind::Any | Kind::Null => true,
-                Kind::Union(variants) => variants.iter().any(|variant| {
-                    variant.nullable || matches!(variant.resolve(shapes).kind, Kind::Null)
+                Kind::Union(variants) if depth > 0 => variants.iter().any(|variant| {
+                    variant.nullable
+                        || variant.resolve(shapes).accepts_null_within(shapes, depth - 1)
                 }),
                 _ => false,
             }

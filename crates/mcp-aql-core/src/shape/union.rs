@@ -111,7 +111,7 @@ fn check_named(
 }
 
 /// The maximum depth of unions inside unions. A union may contain itself.
-const MAX_UNIONS: usize = 8;
+pub(super) const MAX_UNIONS: usize = 8;
 
 /// Adds the variants of a union, and those of the unions among them.
 fn add_variants<'a>(

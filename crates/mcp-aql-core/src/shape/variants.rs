@@ -226,21 +226,26 @@ fn best(scores: &[usize]) -> Option<usize> {
     places.next().is_none().then_some(place)
 }
 
-/// The similarity of a variant and an object: fields with the same name, and with a similar one. Among equals, the
-/// variant that lacks fewer required fields is more similar.
+/// The similarity of a variant and an object: fields with the same name, and with a similar one or any name that the
+/// variant allows. Among equals, the variant that lacks fewer required fields is more similar, and then one that allows
+/// any name.
 fn score(variant: &ObjectShape, fields: &Map<String, Value>) -> usize {
     const MAX_MISSING: usize = 63;
+    let allows_any = matches!(variant.rest, Rest::Each(_));
     let known = fields.keys().filter(|name| variant.fields.contains_key(*name)).count();
     let similar = fields
         .keys()
         .filter(|name| !variant.fields.contains_key(*name))
-        .filter(|name| probable_parameter(name, variant.order.iter().map(String::as_str)).is_some())
+        .filter(|name| {
+            let names = variant.order.iter().map(String::as_str);
+            allows_any || probable_parameter(name, names).is_some()
+        })
         .count();
     let is_missing =
         |(name, field): &(&String, &FieldShape)| field.required && !fields.contains_key(*name);
     let missing = variant.fields.iter().filter(is_missing).count().min(MAX_MISSING);
     match known * 2 + similar {
         0 => 0,
-        score => score * (MAX_MISSING + 1) - missing,
+        score => (score * (MAX_MISSING + 1) - missing) * 2 + usize::from(allows_any),
     }
 }
