@@ -7,7 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use super::output::OutputBudget;
+use super::output_budget::OutputBudget;
 use super::record::ExecutionRecord;
 use super::status::Status;
 use crate::audit::AuditEntry;

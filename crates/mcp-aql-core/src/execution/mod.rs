@@ -15,6 +15,7 @@ mod lease;
 mod operations;
 mod options;
 mod output;
+mod output_budget;
 mod payload;
 #[cfg(test)]
 mod properties;
@@ -45,7 +46,7 @@ pub use execution_store::created_at;
 use execution_store::{ExecutionStore, RecordUpdate};
 pub(crate) use operations::{PAGE_SIZES, built_in};
 pub use options::ExecutionOptions;
-use output::OutputBudget;
+use output_budget::OutputBudget;
 pub(crate) use record::ExecutionRecord;
 use record::Ownership;
 use running::{RunningExecution, RunningExecutions, StopReason};

@@ -1,8 +1,7 @@
-//! What an execution leaves besides its state: its result, or the parameters for a retry. Outputs have records of their
-//! own, which lists of executions do not read, and a budget.
+//! The outputs of executions that have ended: results, and parameters for a retry. Outputs have records of their own, which
+//! lists of executions do not read, and a budget.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -10,7 +9,6 @@ use serde_json::{Map, Value};
 
 use super::Executions;
 use super::execution_store::{ExecutionStore, READ_BATCH_SIZE, RecordUpdate};
-use super::options::ExecutionOptions;
 use super::record::ExecutionRecord;
 use crate::store::{Change, Expected, Record, StoreError};
 
@@ -36,36 +34,6 @@ struct OutputSize {
     /// The adapter of the execution. Several adapters may share a store.
     adapter: String,
     bytes: u64,
-}
-
-/// The bytes of outputs that are kept.
-pub(crate) struct OutputBudget {
-    all: u64,
-    per_caller: u64,
-    /// The bytes that this process has written since it last enforced the budget.
-    written: AtomicU64,
-}
-
-impl OutputBudget {
-    pub(crate) const fn new(options: &ExecutionOptions) -> Self {
-        let (all, per_caller) = (options.keep_bytes, options.keep_bytes_per_caller);
-        // The first output of a process counts those of earlier processes.
-        Self { all, per_caller, written: AtomicU64::new(all) }
-    }
-
-    /// Counts an output that was written.
-    pub(super) fn count(&self, bytes: u64) {
-        self.written.fetch_add(bytes, Ordering::AcqRel);
-    }
-
-    /// Returns `true` if this process has written so much that the budget may be exceeded by a noticeable part. Counting
-    /// after each output would read the sizes of all others each time.
-    fn is_due(&self) -> bool {
-        const CHECKS_PER_BUDGET: u64 = 8;
-        let interval = self.all.min(self.per_caller) / CHECKS_PER_BUDGET;
-        let take = |written: u64| (written >= interval).then_some(0);
-        self.written.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).is_ok()
-    }
 }
 
 /// The key of the record that holds the size of an output. The keys of executions that ended later come first.
@@ -200,7 +168,7 @@ impl Executions {
         }
         match self.core.store.output(id).await? {
             Some(output) => (record.result, record.params) = (output.result, output.params),
-            // It was dropped after the record was read.
+            // The output was dropped after the record was read.
             None => record.drop_output(),
         }
         Ok(())

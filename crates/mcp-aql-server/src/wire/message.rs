@@ -295,23 +295,11 @@ fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
 /// Returns the member that serde reports as repeated, if it does.
 fn repeated_member(error: &serde_json::Error) -> Option<&'static str> {
     /// The members of [`Envelope`] and [`CallParams`].
-    const MEMBERS: [&str; 12] = [
-        "jsonrpc",
-        "id",
-        "method",
-        "params",
-        "result",
-        "error",
-        "name",
-        "arguments",
-        "_meta",
-        "inputResponses",
-        "requestState",
-        "task",
-    ];
+    const MEMBERS: &str = "jsonrpc id method params result error name arguments _meta inputResponses \
+                           requestState task";
     let error = error.to_string();
     let name = error.strip_prefix("duplicate field `")?.split('`').next()?;
-    MEMBERS.into_iter().find(|member| *member == name)
+    MEMBERS.split(' ').find(|member| *member == name)
 }
 
 /// Decodes a list of messages.
