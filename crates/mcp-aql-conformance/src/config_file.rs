@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::category::Mode;
 use crate::checks;
 use crate::config::{ConfigError, File, MAX_TIME_LIMIT};
+use crate::files;
 use crate::secrets::Secrets;
 use crate::verbs::words_of;
 
@@ -17,7 +18,8 @@ impl File {
     /// # Errors
     /// [`ConfigError`] with the cause.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
+        const MAX_BYTES: u64 = 1 << 20;
+        let text = files::read(path, MAX_BYTES).map_err(|error| ConfigError::Unreadable {
             path: path.display().to_string(),
             reason: error.to_string(),
         })?;

@@ -50,6 +50,8 @@ mod checks;
 pub mod config;
 mod config_file;
 mod evidence;
+#[doc(hidden)]
+pub mod files;
 mod finding;
 mod forms;
 mod harvest;

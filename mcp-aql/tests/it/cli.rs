@@ -282,6 +282,20 @@ fn docs_are_printed_or_written_into_a_directory() {
             assert_eq!(std::fs::read_to_string(&file).unwrap(), expected);
         }
     }
+    #[cfg(unix)]
+    {
+        let project = folder.join("project");
+        std::fs::create_dir_all(project.join("site")).unwrap();
+        let target = folder.join("profile");
+        std::fs::write(&target, "").unwrap();
+        std::os::unix::fs::symlink(&target, project.join("site/index.html")).unwrap();
+        let out = ["docs", "--format", "html", "--out", "site"];
+        let mut program = std::process::Command::new(crate::support::program());
+        let output = program.args(out).current_dir(&project).output().unwrap();
+        assert_eq!(code(&output), 1);
+        assert!(stderr(&output).contains("site/index.html` is a link"), "{}", stderr(&output));
+        assert_eq!(std::fs::read_to_string(&target).unwrap(), "");
+    }
     let inside = site.join("index.html").join("c");
     let output = run(&["docs", "--out", inside.to_str().unwrap()], "");
     assert_eq!(code(&output), 1);

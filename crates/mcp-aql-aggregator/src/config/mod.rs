@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use mcp_aql_core::file_access::open_regular;
 use regex::Regex;
 
 pub use fault::{ConfigError, Fault};
@@ -65,7 +66,8 @@ impl Config {
         let unreadable = |reason: String| {
             ConfigError::of("", format!("cannot read {}: {reason}", path.display()))
         };
-        let file = std::fs::File::open(path).map_err(|error| unreadable(error.to_string()))?;
+        let file = open_regular(path, std::fs::OpenOptions::new().read(true));
+        let file = file.map_err(|error| unreadable(error.to_string()))?;
         let mut text = String::new();
         // One byte beyond the limit shows that the file is too large.
         std::io::Read::read_to_string(

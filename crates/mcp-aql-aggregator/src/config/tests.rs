@@ -507,6 +507,12 @@ fn a_file_expands_environment_variables() {
     assert!(Config::from_file(&path).unwrap_err().to_string().contains("UTF-8"));
     std::fs::write(&path, " ".repeat(4 * 1024 * 1024 + 1)).unwrap();
     assert!(Config::from_file(&path).unwrap_err().to_string().contains("4194304 bytes"));
+    for path in
+        [folder.path(), std::path::Path::new("/dev/zero")].into_iter().filter(|it| it.exists())
+    {
+        let error = Config::from_file(path).unwrap_err().to_string();
+        assert!(error.contains("it is not a regular file"), "{error}");
+    }
 }
 
 /// Generates JSON with known names, also in wrong places.

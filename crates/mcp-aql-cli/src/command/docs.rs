@@ -1,9 +1,11 @@
 //! The command `docs`: writes the adapter's reference pages.
 
+use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
 
 use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::file_access::{SettingPath, open_regular};
 use mcp_aql_core::main_error::{Error, Result};
 
 use super::Exit;
@@ -64,7 +66,14 @@ pub(super) fn run(
     }
     std::fs::create_dir_all(out).map_err(|error| refused(out, error))?;
     let file = out.join(format.file());
-    std::fs::write(&file, text).map_err(|error| refused(&file, error))?;
+    // The folder may be that of a project, which may have a link in the place of the file.
+    SettingPath::new(Path::new(""), &*file)
+        .without_links()
+        .and_then(|path| {
+            open_regular(&path, OpenOptions::new().write(true).create(true).truncate(true))
+        })
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| refused(&file, error))?;
     writeln!(std::io::stdout(), "{}", file.display())?;
     Ok(Exit::Success)
 }

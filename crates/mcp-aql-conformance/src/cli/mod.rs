@@ -217,8 +217,8 @@ fn traced(
 ) -> Result<Runner, String> {
     let runner = Runner::of(target, settings).invocation(asked.invocation());
     let Some(file) = &files.trace else { return Ok(runner) };
-    let created = std::fs::File::create(file);
-    let created = created.map_err(|error| format!("cannot write `{}`: {error}", file.display()))?;
+    let created = output::create(file)
+        .map_err(|error| format!("cannot write `{}`: {error}", file.display()))?;
     Ok(runner.trace(created))
 }
 

@@ -1,10 +1,12 @@
 //! The output of reports: formats and destinations.
 
+use std::fs::{File, OpenOptions};
 use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use mcp_aql_conformance::Report;
+use mcp_aql_conformance::files::{self, open_to_write};
 use mcp_aql_conformance::report::{Baseline, Plan};
 
 /// The maximum number of obstacles in the summary; the report has all of them.
@@ -111,7 +113,7 @@ pub(crate) fn check(file: Option<&Path>) -> Result<(), String> {
         return cannot(&"it is a folder");
     }
     let is_new = !file.exists();
-    if let Err(error) = std::fs::OpenOptions::new().append(true).create(is_new).open(file) {
+    if let Err(error) = open_to_write(file, OpenOptions::new().append(true).create(is_new)) {
         return cannot(&error);
     }
     if is_new {
@@ -121,6 +123,11 @@ pub(crate) fn check(file: Option<&Path>) -> Result<(), String> {
     Ok(())
 }
 
+/// Creates a file, or empties it.
+pub(crate) fn create(file: &Path) -> std::io::Result<File> {
+    open_to_write(file, OpenOptions::new().write(true).create(true).truncate(true))
+}
+
 /// Writes a text to a file or to standard output.
 pub(crate) fn write(file: Option<&Path>, text: &str) -> Result<(), String> {
     let mut text = std::borrow::Cow::Borrowed(text);
@@ -128,7 +135,8 @@ pub(crate) fn write(file: Option<&Path>, text: &str) -> Result<(), String> {
         text.to_mut().push('\n');
     }
     match file {
-        Some(file) => std::fs::write(file, text.as_bytes())
+        Some(file) => create(file)
+            .and_then(|mut file| file.write_all(text.as_bytes()))
             .map_err(|error| format!("cannot write `{}`: {error}", file.display())),
         None => {
             let mut stdout = std::io::stdout().lock();
@@ -150,8 +158,7 @@ pub(crate) fn read(file: &Path) -> Result<String, String> {
     if file == Path::new("-") {
         std::io::stdin().lock().take(MAX_REPORT_BYTES).read_to_string(&mut text).map_err(wrong)?;
     } else {
-        let file = std::fs::File::open(file).map_err(wrong)?;
-        file.take(MAX_REPORT_BYTES).read_to_string(&mut text).map_err(wrong)?;
+        text = files::read(file, MAX_REPORT_BYTES).map_err(wrong)?;
     }
     Ok(text)
 }

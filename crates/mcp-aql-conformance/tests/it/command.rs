@@ -81,6 +81,14 @@ fn invalid_arguments_exit_with_3() {
         #[cfg(target_os = "linux")]
         (&["test", "--output", "/proc/report", "--", "x"], "cannot write `/proc/report`"),
         (&["report", "no/such.json"], "cannot read"),
+        #[cfg(unix)]
+        (&["test", "--config", "/dev/zero", "--", "x"], "it is not a regular file"),
+        #[cfg(unix)]
+        (&["test", "--output", "/dev/full", "--", "x"], "it is not a regular file"),
+        #[cfg(unix)]
+        (&["test", "--trace", "/dev/full", "--", "x"], "it is not a regular file"),
+        #[cfg(unix)]
+        (&["report", "/dev/zero"], "it is not a regular file"),
         (&["report", &empty], "is not a report"),
         (&["report", &wrong], "is not a report"),
         (&["list", "--format", "html"], "html"),

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::AuditSink;
 use super::file_identity::{FileIdentity, is_deleted};
-use crate::file_access::{SettingPath, private_file};
+use crate::file_access::{SettingPath, open_regular, private_file};
 use crate::future::BoxFuture;
 
 /// An append-only file, written by a thread of its own so that a slow disk does not block the threads of
@@ -143,7 +143,7 @@ struct RotatedFile {
 
 impl RotatedFile {
     fn open(path: &SettingPath) -> io::Result<Self> {
-        let file = private_file().append(true).create(true).open(path.without_links()?)?;
+        let file = open_regular(&path.without_links()?, private_file().append(true).create(true))?;
         let identity = FileIdentity::of(&file.metadata()?);
         Ok(Self { path: path.clone(), file, identity })
     }
@@ -277,6 +277,20 @@ mod tests {
         log.append(b"first\n").unwrap();
         if cfg!(unix) {
             assert_eq!(folder.read("log"), "first\n");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_log_is_a_regular_file() {
+        let folder = Folder::new();
+        let pipe = std::process::Command::new("mkfifo").arg(folder.file("pipe")).status();
+        assert!(pipe.unwrap().success());
+        std::fs::create_dir(folder.file("folder")).unwrap();
+        for path in [folder.file("pipe"), folder.file("folder"), "/dev/null".into()] {
+            // Opening the pipe would wait for its reader.
+            let error = AuditFile::open(&SettingPath::new(&folder.0, &path)).err().unwrap();
+            assert_eq!(error.to_string(), "it is not a regular file", "{}", path.display());
         }
     }
 

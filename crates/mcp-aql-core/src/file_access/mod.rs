@@ -8,7 +8,7 @@ mod permissions;
 mod permissions;
 mod setting_path;
 
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
@@ -49,19 +49,34 @@ pub const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 /// Reads a file with settings or keys, which someone else may have made.
 ///
 /// # Errors
-/// `InvalidInput` if it is not a regular file, because a device may have no end and a pipe no writer, or if it is larger
-/// than [`MAX_SETTINGS_BYTES`].
+/// `InvalidInput` if it is not a regular file, or if it is larger than [`MAX_SETTINGS_BYTES`].
 pub fn read_settings(path: &Path) -> io::Result<Vec<u8>> {
-    let refused = |problem| Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
-    if !path.metadata()?.is_file() {
-        return refused("it is not a regular file");
-    }
     let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_SETTINGS_BYTES + 1).read_to_end(&mut bytes)?;
+    let file = open_regular(path, OpenOptions::new().read(true))?;
+    file.take(MAX_SETTINGS_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_SETTINGS_BYTES {
         return refused("it is larger than 1 MiB");
     }
     Ok(bytes)
+}
+
+/// Opens a file that someone else may have made.
+///
+/// # Errors
+/// `InvalidInput` if it is not a regular file, because a device may have no end, and opening a pipe waits for its other end;
+/// or the error of the system.
+pub fn open_regular(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    const PROBLEM: &str = "it is not a regular file";
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        return refused(PROBLEM);
+    }
+    let file = options.open(path)?;
+    // The file may have been replaced since.
+    if file.metadata()?.is_file() { Ok(file) } else { refused(PROBLEM) }
+}
+
+fn refused<T>(problem: &str) -> io::Result<T> {
+    Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
 }
 
 /// Returns whether a file belongs to this user, or to root, and no other user can read or change it.
