@@ -103,8 +103,9 @@ impl<'a, R: Resource> StoreCall<'a, R> {
         self.is_ruled
     }
 
-    #[cfg(feature = "sql")]
-    pub(crate) const fn can_set(&self) -> fn(&str) -> bool {
+    /// Returns a function that returns `true` for a field which the caller can set. The error of a store must not ask for
+    /// another value of a field that only the adapter or the database writes.
+    pub const fn can_set(&self) -> fn(&str) -> bool {
         self.can_set
     }
 
