@@ -292,16 +292,23 @@ fn reports_are_compared() {
     assert_eq!((&diff["oldLevel"], &diff["comparedLevel"]), (&Value::Null, &json!(2)));
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 #[test]
 fn failed_trace_exits_with_3() {
     // REQ-CNF-12
+    let folder = tempfile::tempdir().unwrap();
+    let (_, trace) = file(&folder, "trace.jsonl");
     for plan in [&[][..], &["--plan"]] {
-        let arguments = [&["test", "--trace", "/dev/full"], plan, &BAD_QUERY[..]].concat();
-        let output = run(&arguments, &[]);
+        let arguments = [&["test", "--trace", &trace], plan, &BAD_QUERY[..]].concat();
+        let command = command(&arguments, &[]);
+        // No file can have any bytes, as on a full disk.
+        let limited = r#"trap "" XFSZ; ulimit -f 0; exec "$@""#;
+        let mut shell = Command::new("sh");
+        shell.args(["-c", limited, "sh"]).arg(command.get_program()).args(command.get_args());
+        let output = shell.stdin(Stdio::null()).output().unwrap();
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{said}");
-        assert!(said.contains("error: cannot write `/dev/full`: "), "{said}");
+        assert!(said.contains(&format!("error: cannot write `{trace}`: ")), "{said}");
         // The run itself is reported.
         assert!(!output.stdout.is_empty());
     }
