@@ -6,6 +6,8 @@ use std::sync::Arc;
 use axum::body::Bytes;
 
 use crate::batch_budget::BatchBudget;
+use crate::rpc_error::RpcError;
+use crate::wire::{Fault, Message, Refusal};
 
 /// The original message beside rmcp's parsed form, which loses repeated members and digits of
 /// numbers.
@@ -50,5 +52,17 @@ impl OriginalMessage {
     /// The text of the message.
     pub(super) fn take_text(&self) -> Vec<u8> {
         self.text.take()
+    }
+}
+
+impl Message<'_> {
+    /// Returns the error for a message that rmcp accepts and this server rejects, because it repeats a member.
+    pub(super) fn refusal(&self) -> RpcError {
+        let form = &Fault::Form;
+        let fault = match self {
+            Self::Refused(Refusal { fault, .. }) => fault,
+            _ => form,
+        };
+        RpcError::new(-32602, fault.code().1)
     }
 }

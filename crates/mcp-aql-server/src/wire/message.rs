@@ -128,18 +128,6 @@ impl Fault {
     }
 }
 
-impl Message<'_> {
-    /// The error for a message that rmcp accepts and this server does not, because it repeats a member.
-    pub(crate) fn refusal(&self) -> RpcError {
-        let form = &Fault::Form;
-        let fault = match self {
-            Self::Refused(Refusal { fault, .. }) => fault,
-            _ => form,
-        };
-        RpcError::new(-32602, fault.code().1)
-    }
-}
-
 /// The error message for malformed parameters of a request other than a call.
 const MALFORMED_PARAMS: &str = "'params' is an object whose '_meta' is an object";
 
