@@ -119,6 +119,12 @@ impl ColumnType {
         matches!(self, Self::Uuid | Self::Text(_))
     }
 
+    /// Returns `true` if PostgreSQL reports a malformed text of the type as it reports a malformed statement.
+    pub(super) fn is_parsed(&self) -> bool {
+        const TYPES: [&str; 5] = ["hstore", "jsonpath", "lquery", "ltree", "ltxtquery"];
+        matches!(self, Self::Text(name) if name.starts_with("reg") || TYPES.contains(&&**name))
+    }
+
     /// The text of a value in the form in which the column [shows](Self::read) it.
     pub(super) fn canonical(&self, value: Expr) -> Expr {
         self.write(value).cast_as(Alias::new("text"))

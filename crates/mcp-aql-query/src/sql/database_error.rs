@@ -48,6 +48,9 @@ pub(super) enum Defect {
     Missing,
     /// The text is not the form of any value of the type.
     Malformed,
+    /// The text is malformed, as that of a type such as `ltree`, or a rule of the database has failed by itself, such as a
+    /// policy that reads a setting without a value. The database reports both in the same way.
+    Unclear,
     /// The value is too large for a limit of the database.
     TooLarge,
     /// The encoding of the database lacks a character, which may be known.
@@ -117,13 +120,14 @@ fn denied(cause: Box<dyn Error + Send + Sync>) -> OperationError {
     let message = "The database does not let this adapter do that: it is read-only, or the adapter's user has no \
                    permission for it. This call has changed nothing: send other values, or ask those who maintain the \
                    database";
-    OperationError::new(ErrorCode::PermissionDenied, message).with_cause(cause)
+    tracing::warn!(%cause, "the database does not allow a statement to the adapter");
+    OperationError::new(ErrorCode::PermissionDenied, message)
 }
 
 /// The error for a call that has waited for others until its time was over, or for a database that is not reached.
 fn busy(cause: Box<dyn Error + Send + Sync>) -> OperationError {
-    let message = "The database is busy or cannot be reached: other changes may take a long time. This call has \
-                   changed nothing: make it again in a few seconds";
+    let message = "The database is busy or cannot be reached. This call has changed nothing: make it again in a \
+                   few seconds";
     OperationError::new(ErrorCode::InternalError, message)
         .with_detail("retry_after_seconds", RETRY_AFTER_SECONDS)
         .with_detail("operation_ran", false)
@@ -211,8 +215,10 @@ impl DatabaseError {
             // The server does not know whether the transaction has ended.
             ("08007" | "40003", _) => Self::Unknown(violation.cause),
             // Values that their column cannot contain, rules of tables, views and triggers, and limits of the program.
-            ("40002" | "P0001", _) | (_, "22" | "23" | "44" | "54") => Self::Value(violation),
-            _ if violation.defect == Defect::Malformed => Self::Value(violation),
+            ("40002" | "54000" | "P0001", _) | (_, "22" | "23" | "44") => Self::Value(violation),
+            _ if matches!(violation.defect, Defect::Malformed | Defect::Unclear) => {
+                Self::Value(violation)
+            }
             ("08P01" | "57P04", _) => Self::Other(violation.cause),
             // Connections, conflicts between transactions, locks, time limits, a server that stops or starts, and one
             // without memory or free connections.
@@ -247,13 +253,13 @@ fn defect(report: PostgresReport<'_>) -> Defect {
         "22000" | "22003" | "22007" | "22008" | "22015" | "22P02" | "22P03" => Defect::Malformed,
         // XML.
         "2200L" | "2200M" | "2200N" | "2200S" | "2200T" => Defect::Malformed,
-        code if code.starts_with("54") => Defect::TooLarge,
+        "54000" => Defect::TooLarge,
         // The text of a value of a type such as `hstore`, `ltree`, `jsonpath` or `regclass`. The same errors in the text
         // of a statement have a position.
         "3F000" | "42601" | "42602" | "42622" | "42704" | "42725" | "42809" | "42883" | "42P01"
             if !report.has_position =>
         {
-            Defect::Malformed
+            Defect::Unclear
         }
         // PostgreSQL 15 and earlier, of a `hstore`.
         "XX000"
@@ -384,7 +390,7 @@ mod tests {
             ("23000 23514 40002 44000 P0001 22012 22004", ("value", Defect::Rule)),
             ("23502", ("value", Defect::Missing)),
             ("22000 22003 22007 22008 22015 22P02 2200N", ("value", Defect::Malformed)),
-            ("22001 54000 54001 54011 54023", ("value", Defect::TooLarge)),
+            ("22001 54000", ("value", Defect::TooLarge)),
             ("22021 22P05", ("value", Defect::Character(None))),
             ("42501 25006", ("denied", Defect::Rule)),
             ("08000 08001 08003 08004 08006 40000 40001 40P01 25P03", ("busy", Defect::Rule)),
@@ -393,14 +399,17 @@ mod tests {
             // Only those who maintain the adapter or the database can correct these.
             ("08P01 0A000 21000 25000 25001 25P02 28000 28P01", ("other", Defect::Rule)),
             ("42703 42804 428C9 42P07 42P17 53000 53100 53400", ("other", Defect::Rule)),
-            ("55000 55P02 57000 57P04 58030 XX000 F0000 38001", ("other", Defect::Rule)),
+            (
+                "54001 54011 54023 55000 55P02 57000 57P04 58030 XX000 F0000 38001",
+                ("other", Defect::Rule),
+            ),
         ] {
             for code in codes.split(' ') {
                 assert_eq!(of(code, false), expected, "{code}");
             }
         }
         for code in "42601 42602 42704 42883 42P01 3F000".split(' ') {
-            assert_eq!(of(code, false), ("value", Defect::Malformed), "{code}");
+            assert_eq!(of(code, false), ("value", Defect::Unclear), "{code}");
             assert_eq!(of(code, true), ("other", Defect::Rule), "{code} in a statement");
         }
     }

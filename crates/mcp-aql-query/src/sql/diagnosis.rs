@@ -50,7 +50,10 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
             violation.columns =
                 found.ok().filter(|columns| !columns.is_empty()).unwrap_or(violation.columns);
         }
-        kind(violation)
+        match violation.defect {
+            Defect::Unclear => DatabaseError::Other(violation.into_cause()),
+            _ => kind(violation),
+        }
     }
 
     async fn find_columns<D: Database>(
@@ -170,6 +173,9 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
                 Ok(_) => {}
                 Err(DatabaseError::Value(_)) => {
                     violation.type_name = Some(name.clone());
+                    if violation.defect == Defect::Unclear {
+                        violation.defect = Defect::Malformed;
+                    }
                     return Ok(vec![column]);
                 }
                 Err(error) => return Err(error),

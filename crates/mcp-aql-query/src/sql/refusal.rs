@@ -21,6 +21,11 @@ pub(super) struct Refusal<'a, R: 'static> {
 }
 
 impl<R: Record> Refusal<'_, R> {
+    /// Returns `true` if callers of the operation can set the field with this path, such as `team.name`.
+    fn can_set(&self, path: &str) -> bool {
+        (self.can_set)(path.split('.').next().unwrap_or(path))
+    }
+
     /// The error for a record that cannot be written.
     pub(super) fn of_change(&self, error: DatabaseError) -> OperationError {
         match error {
@@ -56,15 +61,19 @@ impl<R: Record> Refusal<'_, R> {
     /// Refuses a record if the database has stored other values in these fields than those that were written: a column of
     /// SQLite makes a number of a text such as `1e3`, or a text of a number.
     pub(super) fn check_kept(&self, changed: &[String]) -> Result<(), OperationError> {
-        let Some(field) = changed.first() else { return Ok(()) };
-        if self.table.dialect() == Dialect::Postgres {
+        if changed.is_empty() || self.table.dialect() == Dialect::Postgres {
             return Ok(());
         }
-        if !changed.iter().any(|field| (self.can_set)(field)) {
+        // The database computes these, and the statement has not written them.
+        let computed = &self.table.mapping.expressions;
+        let written = changed.iter().filter(|path| !computed.contains_key(*path));
+        let written: Vec<_> = written.collect();
+        let Some(field) = written.first() else { return Ok(()) };
+        if !written.iter().any(|field| self.can_set(field)) {
             let message = format!("the column of '{field}' does not keep the values of the field");
             return Err(OperationError::internal(message));
         }
-        let fields = changed.iter().filter(|field| (self.can_set)(field));
+        let fields = written.into_iter().filter(|field| self.can_set(field));
         let fields: Vec<_> = fields.map(|field| format!("{}{field}", self.place)).collect();
         let message = format!(
             "The database would change the value of {}, because the type of the column makes a number of a text that \
@@ -106,14 +115,14 @@ impl<R: Record> Refusal<'_, R> {
     /// The fields that the violation is about and callers can set, as parameters.
     fn fields(&self, violation: &Violation) -> Vec<String> {
         let fields = self.table.fields_of_columns(&violation.columns).into_iter();
-        let fields = fields.filter(|field| (self.can_set)(field));
+        let fields = fields.filter(|field| self.can_set(field));
         fields.map(|field| format!("{}{field}", self.place)).collect()
     }
 
     /// Returns `true` if the violation is about fields, none of which callers can set.
     fn is_about_others(&self, violation: &Violation) -> bool {
         let fields = self.table.fields_of_columns(&violation.columns);
-        !fields.is_empty() && !fields.iter().any(|field| (self.can_set)(field))
+        !fields.is_empty() && !fields.iter().any(|field| self.can_set(field))
     }
 
     fn of_unique(&self, violation: Violation) -> OperationError {
@@ -124,9 +133,9 @@ impl<R: Record> Refusal<'_, R> {
                  the records. Nothing has changed: make the call again, or ask those who maintain the database to \
                  advance the sequence"
             ),
-            [] if self.is_about_others(&violation) => format!(
-                "The database accepts no other '{singular}' beside the one that exists: change that one"
-            ),
+            [] if self.is_about_others(&violation) => {
+                format!("Only one '{singular}' can exist here: change the existing one")
+            }
             [] => format!(
                 "Another '{singular}' has the same value in a field whose values are unique"
             ),
@@ -254,6 +263,10 @@ impl<R: Record> SqlTable<R> {
                 let kind = self.mapping.types.get(R::ID.name);
                 kind.is_some_and(ColumnType::is_converted)
             }
+            Defect::Unclear => {
+                let kind = self.mapping.types.get(R::ID.name);
+                kind.is_some_and(ColumnType::is_parsed)
+            }
             Defect::Character(_) => true,
             Defect::Rule | Defect::Missing => false,
         }
@@ -266,14 +279,16 @@ impl<T: Resource> SqlTable<T> {
         let DatabaseError::Value(violation) = error else { return error.into() };
         let mut fields = Vec::new();
         if let Some(filter) = &plan.filter {
-            self.filtered_types(filter, &mut fields);
+            let is_unclear = violation.defect == Defect::Unclear;
+            let may_fail = |kind: &ColumnType| !is_unclear || kind.is_parsed();
+            self.filtered_types(filter, &may_fail, &mut fields);
         }
         let message = match (violation.defect, fields.as_slice()) {
             (Defect::Character(letter), _) => format!(
                 "Parameter 'filter' or 'query' has {}: no value contains it, so leave it out",
                 unknown_character(letter)
             ),
-            (Defect::TooLarge, []) => {
+            (Defect::TooLarge, []) if plan.filter.is_some() => {
                 "Parameter 'filter' is too large for the database: compare with fewer and shorter values".to_owned()
             }
             (_, []) if plan.aggregate.is_empty() => {
@@ -294,16 +309,22 @@ impl<T: Resource> SqlTable<T> {
     }
 
     /// Adds the fields of a caller's filter whose columns do not have a value for each text.
-    fn filtered_types(&self, filter: &Filter, into: &mut Vec<String>) {
+    fn filtered_types(
+        &self,
+        filter: &Filter,
+        may_fail: &dyn Fn(&ColumnType) -> bool,
+        into: &mut Vec<String>,
+    ) {
         match filter {
             Filter::All(parts) | Filter::Any(parts) => {
-                parts.iter().for_each(|part| self.filtered_types(part, into));
+                parts.iter().for_each(|part| self.filtered_types(part, may_fail, into));
             }
-            Filter::Not(inner) => self.filtered_types(inner, into),
+            Filter::Not(inner) => self.filtered_types(inner, may_fail, into),
             Filter::Field(place, _) => {
                 let field = T::model().schema().field(*place).filter(|field| field.filter);
                 let Some(field) = field else { return };
-                let typed = self.typed_fields().find(|(path, _)| *path == field.path);
+                let is_typed = self.mapping.types.get(&field.path).is_some_and(may_fail);
+                let typed = self.typed_fields().find(|(path, _)| is_typed && *path == field.path);
                 let named = typed.map(|(path, name)| format!("the type '{name}' for '{path}'"));
                 into.extend(named.filter(|named| !into.contains(named)));
             }

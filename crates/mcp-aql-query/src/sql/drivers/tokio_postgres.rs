@@ -1,6 +1,5 @@
 //! PostgreSQL through `tokio-postgres` and `deadpool-postgres`.
 
-use std::error::Error as StdError;
 use std::sync::Arc;
 use std::{fmt, io};
 
@@ -41,7 +40,7 @@ impl PostgresDatabase {
         let manager = Manager::new(config, tokio_postgres::NoTls);
         let pool = Pool::builder(manager).build().map_err(Error::other)?;
         let connection = pool.get().await.map_err(Error::other)?;
-        check_encoding(&connection).await.map_err(Error::other)?;
+        check_encoding(&connection).await.map_err(|error| Error::other(error.into_cause()))?;
         drop(connection);
         Ok(Self::new(pool))
     }
@@ -88,7 +87,7 @@ impl Database for PostgresDatabase {
         let transaction =
             PostgresTransaction { connection: Some(connection), limits, access, _turn: turn };
         let connection = transaction.connection()?;
-        let check = || async { Ok(limits.answer(check_encoding(connection)).await??) };
+        let check = || async { limits.answer(check_encoding(connection)).await? };
         self.has_encoding.get_or_try_init::<DatabaseError, _, _>(check).await?;
         let begin = limits.begin_postgres(access);
         limits.answer(connection.batch_execute(&begin)).await?.map_err(failure)?;
@@ -172,14 +171,15 @@ impl Transaction for PostgresTransaction {
 
 /// Refuses a database that stores bytes without knowing their encoding: what another program has written there may be no
 /// text, and comparisons of letters are wrong.
-async fn check_encoding(connection: &Object) -> Result<(), Box<dyn StdError + Send + Sync>> {
-    let encoding: String = connection.query_one("SHOW server_encoding", &[]).await?.try_get(0)?;
+async fn check_encoding(connection: &Object) -> Result<(), DatabaseError> {
+    let row = connection.query_one("SHOW server_encoding", &[]).await.map_err(failure)?;
+    let encoding: String = row.try_get(0)?;
     if encoding != "SQL_ASCII" {
         return Ok(());
     }
-    Err("the database has the encoding SQL_ASCII, in which texts are bytes of any encoding: move its tables to a \
-         database with the encoding UTF8"
-        .into())
+    let problem = "the database has the encoding SQL_ASCII, in which texts are bytes of any encoding: move its tables to \
+                   a database with the encoding UTF8";
+    Err(DatabaseError::Other(problem.into()))
 }
 
 fn read(row: &tokio_postgres::Row) -> Result<Vec<SqlValue>, DatabaseError> {
@@ -196,11 +196,30 @@ fn read(row: &tokio_postgres::Row) -> Result<Vec<SqlValue>, DatabaseError> {
     row.columns().iter().enumerate().map(value).collect()
 }
 
+/// Returns `true` if the server has closed the connection or is not reached. Other errors of I/O are those of values that
+/// cannot be encoded.
+const fn is_of_network(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(
+        kind,
+        Kind::BrokenPipe
+            | Kind::ConnectionAborted
+            | Kind::ConnectionRefused
+            | Kind::ConnectionReset
+            | Kind::HostUnreachable
+            | Kind::NetworkUnreachable
+            | Kind::NotConnected
+            | Kind::NotFound
+            | Kind::TimedOut
+            | Kind::UnexpectedEof
+    )
+}
+
 fn failure(error: tokio_postgres::Error) -> DatabaseError {
     let Some(cause) = error.as_db_error() else {
-        // The server has closed the connection, or the network is broken.
-        let is_lost =
-            error.is_closed() || error.source().is_some_and(|cause| cause.is::<io::Error>());
+        let cause =
+            std::error::Error::source(&error).and_then(|cause| cause.downcast_ref::<io::Error>());
+        let is_lost = error.is_closed() || cause.is_some_and(|cause| is_of_network(cause.kind()));
         return if is_lost { DatabaseError::Busy(error.into()) } else { error.into() };
     };
     let cause = cause.clone();

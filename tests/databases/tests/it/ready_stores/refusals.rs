@@ -2,6 +2,7 @@
 
 use mcp_aql::Adapter;
 use mcp_aql::prelude::*;
+use mcp_aql::query::sql::sea_query::Expr;
 use mcp_aql::query::sql::{Dialect, SqlTable};
 use mcp_aql::resource::{Database, PostgresDatabase, RusqliteDatabase, SqlStore};
 use mcp_aql_tests_databases::postgres;
@@ -79,10 +80,18 @@ async fn what_the_caller_can_correct_is_no_internal_error() {
     for (field, text) in MALFORMED {
         let params = json!({ field: text });
         let change = json!({ "id": id, "input": params });
-        for (operation, params) in [("create_specimen", &params), ("update_specimen", &change)] {
-            let refused = ask(&adapter, operation, params).await;
-            assert_eq!(refused["code"], "VALIDATION_INVALID_VALUE", "{params}: {refused}");
+        for (operation, params, place) in
+            [("create_specimen", &params, ""), ("update_specimen", &change, "input.")]
+        {
+            let reply = adapter.call(operation, params.clone()).await;
+            let refused = reply.error().unwrap_or_else(|| panic!("{operation} {params}"));
+            assert_eq!(refused.code, "VALIDATION_INVALID_VALUE", "{params}: {refused:?}");
+            assert_eq!(refused.details["param_name"], format!("{place}{field}"), "{refused:?}");
         }
+        let filter = json!({ "filter": { field: text } });
+        let refused = ask(&adapter, "list_specimens", &filter).await;
+        assert_eq!(refused["code"], "VALIDATION_INVALID_VALUE", "{filter}: {refused}");
+        assert!(refused["message"].as_str().unwrap().contains(&format!("'{field}'")), "{refused}");
     }
     // The collation ignores case where values are equal, and not in their parts.
     for (filter, count) in [
@@ -314,4 +323,83 @@ async fn each_refusal_names_the_field() {
     assert_eq!(refused["code"], "CONFLICT_ALREADY_EXISTS", "{refused}");
     let message = refused["message"].as_str().unwrap();
     assert!(message.contains("sequence") && !message.contains("'id'"), "{message}");
+}
+
+/// A parcel with a document in several columns, and a number that the table computes.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations)]
+struct Parcel {
+    /// Number of the parcel.
+    #[resource(id)]
+    id: i64,
+    /// The sender.
+    #[resource(nested)]
+    sender: Sender,
+    /// Number of the latest event.
+    #[resource(read_only)]
+    #[create_input(value = 0)]
+    latest: i64,
+}
+
+/// A sender.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, UpdateInput)]
+struct Sender {
+    /// A short name.
+    name: Option<String>,
+    /// A code, which is unique.
+    code: Option<String>,
+}
+
+#[tokio::test]
+async fn a_refusal_names_the_member_of_a_document_in_several_columns() {
+    // REQ-ERR-02
+    let tables = |key: &str| {
+        format!(
+            "CREATE TABLE event (number bigint); CREATE TABLE parcel (id {key} PRIMARY KEY,
+                sender_name text CHECK (length(sender_name) < 4), sender_code text UNIQUE)"
+        )
+    };
+    fn parcels<D: Database>(dialect: Dialect, database: D) -> Adapter {
+        let table = SqlTable::<Parcel>::new(dialect, "parcel")
+            .column("sender.name", "sender_name")
+            .column("sender.code", "sender_code")
+            .expression("latest", |_| Expr::cust("(SELECT max(number) FROM event)"));
+        let store = SqlStore::new(table, database);
+        Adapter::builder("post").resource(store).without_config().build().unwrap()
+    }
+    let connection = rusqlite::Connection::open_in_memory().unwrap();
+    connection.execute_batch(&tables("INTEGER")).unwrap();
+    let mut adapters = vec![parcels(Dialect::Sqlite, RusqliteDatabase::new(connection))];
+    if let Some(pool) = postgres::pool_with_schema().await {
+        pool.get().await.unwrap().batch_execute(&tables("bigserial")).await.unwrap();
+        adapters.push(parcels(Dialect::Postgres, PostgresDatabase::new(pool)));
+    }
+    for adapter in adapters {
+        // There is no latest event, so that the computed number has no value.
+        for code in ["a", "b"] {
+            let new = json!({ "sender": { "name": "Ada", "code": code } });
+            let created = ask(&adapter, "create_parcel", &new).await;
+            assert_eq!(created["parcel"]["sender"]["code"], code, "{created}");
+        }
+        for (sender, member) in [
+            (json!({ "name": "long" }), "sender.name"),
+            (json!({ "name": "Bob", "code": "a" }), "sender.code"),
+        ] {
+            let new = json!({ "sender": sender });
+            let change = json!({ "id": 2, "input": { "sender": sender } });
+            for (operation, params, place) in
+                [("create_parcel", new, ""), ("update_parcel", change, "input.")]
+            {
+                let reply = adapter.call(operation, params).await;
+                let refused = reply.error().unwrap_or_else(|| panic!("{operation} {sender}"));
+                let expected = format!("{place}{member}");
+                assert_eq!(
+                    refused.details.get("param_name"),
+                    Some(&expected.into()),
+                    "{refused:?}"
+                );
+                assert_ne!(refused.code, "INTERNAL_ERROR", "{refused:?}");
+            }
+        }
+    }
 }

@@ -99,16 +99,20 @@ async fn only_a_malformed_identifier_is_no_record() {
     // REQ-ERR-01
     let Some(pool) = postgres::pool_with_schema().await else { return };
     let rows = "CREATE TABLE node (address inet PRIMARY KEY, parts bigint);
-        INSERT INTO node VALUES ('10.0.0.1', 4), ('10.0.0.2', 0)";
+        INSERT INTO node VALUES ('10.0.0.1', 4), ('10.0.0.2', 0), ('10.0.0.4', 7)";
     pool.get().await.unwrap().batch_execute(rows).await.unwrap();
     let table = SqlTable::<Node>::new(Dialect::Postgres, "node").column_type("address", "inet");
-    let table = table.expression("share", |_| Expr::cust("(100 / node.parts)"));
+    // The setting has no value, which PostgreSQL reports like a malformed text of some types.
+    let share =
+        "CASE WHEN node.parts = 7 THEN current_setting('app.none')::int ELSE 100 / node.parts END";
+    let table = table.expression("share", move |_| Expr::cust(share));
     let store = SqlStore::new(table, PostgresDatabase::new(pool));
     let adapter = Adapter::builder("net").resource(store).without_config().build().unwrap();
     for (address, code) in [
         ("10.0.0.1/32", None),
         ("10.0.0.2/32", Some("INTERNAL_ERROR")),
         ("10.0.0.3/32", Some("NOT_FOUND_RESOURCE")),
+        ("10.0.0.4", Some("INTERNAL_ERROR")),
         ("nowhere", Some("NOT_FOUND_RESOURCE")),
     ] {
         let change = json!({ "address": address, "input": { "parts": 5 } });

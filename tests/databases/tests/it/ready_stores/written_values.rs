@@ -75,6 +75,9 @@ const TYPES: [(&str, &str, &str); 42] = [
 /// Writes a value and a list of it, and finds both by each form of the value.
 async fn is_found(adapter: &Adapter, field: &str, forms: &[&str], context: &str) {
     let of = |text: &str| if field == "list" { json!([text]) } else { json!(text) };
+    // A row without a value, which no filter finds.
+    let empty = ask(adapter, "create_token", &json!({})).await;
+    let empty = &empty["token"]["id"];
     for written in forms {
         let created = ask(adapter, "create_token", &json!({ field: of(written) })).await;
         let id = created["token"]["id"].as_i64();
@@ -95,10 +98,14 @@ async fn is_found(adapter: &Adapter, field: &str, forms: &[&str], context: &str)
                 let is_listed =
                     items.is_some_and(|items| items.iter().any(|item| item["id"] == id));
                 assert!(is_listed, "{context} {field} {written} {filter}: {found}");
+                let finds_all =
+                    items.is_some_and(|items| items.iter().any(|item| item["id"] == *empty));
+                assert!(!finds_all, "{context} {field} {written} {filter}: {found}");
             }
             let other = json!({ "filter": { field: { "exists": false } } });
             let found = ask(adapter, "list_tokens", &other).await;
-            assert_eq!(found["items"], json!([]), "{context}: {found}");
+            assert_eq!(found["items"][0]["id"], *empty, "{context}: {found}");
+            assert_eq!(found["items"].as_array().map(Vec::len), Some(1), "{context}: {found}");
         }
     }
 }
