@@ -165,7 +165,13 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
             });
             // A name with these letters would have placeholders.
             let Some(name) = name.filter(|name| !name.contains(['$', '?'])) else { continue };
-            let conversion = ColumnType::Text(name.as_str().into()).write(value);
+            let field = self.fields_of_columns(std::slice::from_ref(&column)).pop();
+            let known = field.and_then(|field| self.mapping.types.get(&field));
+            let conversion = match known {
+                // The statement has converted the value. Once more, a `hstore` would be that of an object of JSON.
+                Some(ColumnType::Text(_) | ColumnType::Array(_) | ColumnType::Uuid) => value,
+                _ => ColumnType::Text(name.as_str().into()).write(value),
+            };
             let mut select = Query::select();
             select.expr(conversion.is_null());
             let statement = Statement::of(Dialect::Postgres, &select)?;
