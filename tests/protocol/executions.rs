@@ -384,6 +384,29 @@ async fn secrets_stay_in_the_process_that_received_them() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn secrets_for_retries_stay_within_a_budget() {
+    // REQ-LIF-02
+    let options = ExecutionOptions::new().keep_bytes_per_caller(1 << 20);
+    let adapter = builder(&Works::default()).executions(options).build().unwrap();
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        let token = "x".repeat(300_000);
+        ids.push(begin(&adapter, "execute_secret", json!({ "token": token })).await);
+        sleep(SECOND).await;
+    }
+    for (number, id) in ids.iter().enumerate() {
+        let retry = ask(&adapter, "retry_execution", id).await;
+        if number < 2 {
+            assert_eq!(retry.code(), Some("VALIDATION_INVALID_VALUE"), "{number}");
+            let message = &retry.error().unwrap().message;
+            assert!(message.contains("parameters are no longer kept"), "{message}");
+        } else {
+            assert_eq!(data(retry)["attempt"], 2, "{number}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn executions_end_with_the_session_that_began_them() {
     // REQ-LIF-10, REQ-SES-02
     let adapter = adapter();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_aql_protocol::ErrorCode;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Pipeline;
 use super::admit::AdmittedCall;
@@ -200,13 +200,7 @@ impl Pipeline {
         if record.status != Status::Failed {
             return Err(not_in(id, &record, RETRYABLE));
         }
-        self.executions.read_output(id, &mut record).await?;
-        let params = record.params.take().or_else(|| self.executions.sensitive_params(id));
-        let params = params.ok_or_else(|| {
-            let problem = if record.output_dropped { DROPPED } else { SECRET };
-            OperationError::invalid_value("execution_id", problem)
-                .with_detail("operation", record.operation.clone())
-        })?;
+        let params = self.retry_params(id, &mut record).await?;
         let entry = self.catalog.registry.get(&record.operation);
         let Some((operation, Handler::Function(function))) =
             entry.map(|entry| (&entry.operation, &entry.operation.handler))
@@ -223,15 +217,30 @@ impl Pipeline {
         let retry =
             RetryCall { permission: &request.operation.permission, arguments: request.arguments };
         let admitted = self.admit(operation, valid, &context, Some(retry)).await?;
-        if !self
-            .restart_execution((id, record.attempt), operation, admitted, function, &context)
-            .await?
-        {
+        if !self.restart_execution((id, &record), operation, admitted, function, &context).await? {
             // A concurrent retry came first.
             let record = self.find_execution(id, &context).await?;
             return Err(not_in(id, &record, RETRYABLE));
         }
         Ok(())
+    }
+
+    /// Returns the parameters for a retry. Those from the store are also added to the record.
+    async fn retry_params(
+        &self,
+        id: &str,
+        record: &mut ExecutionRecord,
+    ) -> Result<Map<String, Value>, OperationError> {
+        let executions = &self.executions;
+        executions.read_output(id, record).await?;
+        let params = record.params.clone().or_else(|| executions.sensitive_params(id));
+        params.ok_or_else(|| {
+            // This process had the sensitive parameters of what it ran.
+            let is_dropped = record.output_dropped || executions.has_run(record);
+            let problem = if is_dropped { DROPPED } else { SECRET };
+            OperationError::invalid_value("execution_id", problem)
+                .with_detail("operation", record.operation.clone())
+        })
     }
 
     fn lifecycle_of(&self, record: &ExecutionRecord) -> Option<LifecycleSpec> {

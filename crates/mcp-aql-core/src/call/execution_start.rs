@@ -11,7 +11,7 @@ use super::run::record_usage;
 use super::validate::ValidCall;
 use crate::argument::Argument;
 use crate::error::OperationError;
-use crate::execution::{Begin, NewExecution, Work};
+use crate::execution::{Begin, ExecutionRecord, NewExecution, Work};
 use crate::gatekeeper::GatedOperation;
 use crate::operation::{Call, Context, ExecutionContext, Outcome, Run};
 use crate::redact::redacted;
@@ -70,7 +70,7 @@ impl Pipeline {
     /// Runs a failed execution again. Returns `false` if a concurrent call has done so first.
     pub(super) async fn restart_execution(
         &self,
-        (id, attempt): (&str, u32),
+        (id, failed): (&str, &ExecutionRecord),
         operation: &GatedOperation,
         admitted: AdmittedCall,
         function: &Arc<dyn Run>,
@@ -80,7 +80,7 @@ impl Pipeline {
         let lifecycle = operation.spec.lifecycle;
         let place = (context.session().cloned(), slot.ok_or_else(no_slot)?);
         let work = self.work(operation, call, function, context);
-        let begun = self.executions.start_retry(id, attempt, place, work).await;
+        let begun = self.executions.start_retry(id, failed, place, work).await;
         if !matches!(begun, Ok(true)) {
             permit.release().await;
         }

@@ -135,7 +135,7 @@ impl Executions {
             options,
             owner: crate::vocab::new_id("p"),
             running: RunningExecutions::default(),
-            sensitive_params: SensitiveParams::default(),
+            sensitive_params: SensitiveParams::new(&options),
             slots: Arc::default(),
             stopping: CancellationToken::new(),
             sweep_done: OnceCell::new(),
@@ -198,30 +198,29 @@ impl Executions {
         }
         core.store.insert(&id, &record).await?;
         if let Some(params) = secret {
-            core.sensitive_params.keep(&id, params, now);
+            core.sensitive_params.keep(&id, record.listed_for(), params, now);
         }
         core.run(id.clone(), &record, (new.session, new.slot), work);
         core.store.audit("EXECUTION_STARTED", &id, &record, (None, new.audit_params)).await;
         Ok(id)
     }
 
-    /// Retries a failed attempt. Returns `false` if the execution is no longer at that attempt, or has not
-    /// failed.
+    /// Retries a failed attempt. The parameters in `failed` are stored again. Returns `false` if the execution is no longer
+    /// at that attempt, or has not failed.
     pub(crate) async fn start_retry(
         &self,
         id: &str,
-        attempt: u32,
+        failed: &ExecutionRecord,
         (session, slot): (Option<Session>, ExecutionSlot),
         work: Work,
     ) -> Result<bool, StoreError> {
         let core = &self.core;
         let session_id = session.as_ref().map(|session| session.id().to_owned());
-        let params = core.store.output(id).await?.and_then(|output| output.params);
         let retried = core.store.update(id, |record, now| {
-            let same = record.attempt == attempt;
+            let same = record.attempt == failed.attempt;
             let lease = core.options.lease;
             if same && record.retry(&core.owner, session_id.clone(), now, lease).is_ok() {
-                record.params = record.params.take().or_else(|| params.clone());
+                record.params.clone_from(&failed.params);
                 RecordUpdate::Write(Some(record.clone()))
             } else {
                 RecordUpdate::Leave(None)
@@ -260,6 +259,11 @@ impl Executions {
     /// Returns the sensitive parameters for a retry of this execution, if this process knows them.
     pub(crate) fn sensitive_params(&self, id: &str) -> Option<Map<String, Value>> {
         self.core.sensitive_params.get(id)
+    }
+
+    /// Returns `true` if this process ran the latest attempt of an execution.
+    pub(crate) fn has_run(&self, record: &ExecutionRecord) -> bool {
+        record.owner == self.core.owner
     }
 
     /// Requests an execution to stop, in any process. Returns `false` if it has already ended.

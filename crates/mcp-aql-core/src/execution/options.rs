@@ -91,9 +91,11 @@ impl ExecutionOptions {
     }
 
     /// Sets the maximum size of the results, and of the parameters for retries, that this adapter keeps in its store for
-    /// executions that have ended. Beyond it, the oldest ones are dropped before [`keep`](Self::keep) is over: the state of
-    /// such an execution can still be read, and has `result_dropped: true`. The newest one is always kept. Each process
-    /// checks the size when it has written an eighth of the smaller limit. Default: 256 MiB. Range: 1 MiB to 1 TiB.
+    /// executions that have ended. Beyond it, the oldest ones of the callers that use the most are dropped before
+    /// [`keep`](Self::keep) is over. The state of such an execution can still be read: it has `result_dropped: true` if the
+    /// execution completed, and a retry of a failed one is rejected. The newest one is always kept. Each process checks the
+    /// size when it has written an eighth of the smaller limit. Sensitive parameters for retries, which a process keeps in
+    /// memory, have the same limits. Default: 256 MiB. Range: 1 MiB to 1 TiB.
     #[must_use]
     pub const fn keep_bytes(mut self, bytes: u64) -> Self {
         self.keep_bytes = bytes;

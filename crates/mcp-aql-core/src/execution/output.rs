@@ -1,14 +1,13 @@
 //! The outputs of executions that have ended: results, and parameters for a retry. Outputs have records of their own, which
 //! lists of executions do not read, and a budget.
 
-use std::collections::HashMap;
-
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::Executions;
 use super::execution_store::{ExecutionStore, READ_BATCH_SIZE, RecordUpdate};
+use super::output_budget::OutputSelection;
 use super::record::ExecutionRecord;
 use crate::store::{Change, Expected, Record, StoreError};
 
@@ -103,16 +102,19 @@ impl ExecutionStore {
         }
     }
 
-    /// Drops the oldest outputs of each caller that has more than its part of the budget, and then those of all. The
-    /// newest one of each is kept, so that any result can be read.
+    /// Drops the oldest outputs of each caller that has more than its part of the budget. If that is not enough, drops
+    /// the oldest ones of the callers that have the most.
     async fn drop_outputs(&self) -> Result<(), StoreError> {
-        let (mut after, mut all) = (None::<String>, 0_u64);
-        let mut by_caller = HashMap::<Option<String>, u64>::new();
-        let is_beyond = |newer: &mut u64, bytes: u64, budget: u64| {
-            let is_first = *newer == 0;
-            *newer = newer.saturating_add(bytes);
-            !is_first && *newer > budget
-        };
+        let mut kept = self.budget.selection();
+        self.drop_unselected(&mut kept).await?;
+        match self.budget.selection_of_all(&kept) {
+            Some(mut kept) => self.drop_unselected(&mut kept).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn drop_unselected(&self, kept: &mut OutputSelection) -> Result<(), StoreError> {
+        let mut after = None::<String>;
         loop {
             let store = self.services.store().await?;
             let chunk = store.list(SIZES, None, after.as_deref(), READ_BATCH_SIZE).await?;
@@ -122,13 +124,7 @@ impl ExecutionStore {
                 let Ok(OutputSize { adapter, bytes }) = serde_json::from_str(&value) else {
                     continue;
                 };
-                if adapter != self.adapter {
-                    continue;
-                }
-                let callers = by_caller.entry(group).or_default();
-                if is_beyond(callers, bytes, self.budget.per_caller)
-                    || is_beyond(&mut all, bytes, self.budget.all)
-                {
+                if adapter == self.adapter && !kept.keeps(group, bytes) {
                     self.drop_output(&key).await?;
                 }
             }
@@ -139,19 +135,30 @@ impl ExecutionStore {
     }
 
     /// Drops the output whose size has this key. The execution's record says so.
-    async fn drop_output(&self, size_key: &str) -> Result<(), StoreError> {
+    pub(super) async fn drop_output(&self, size_key: &str) -> Result<(), StoreError> {
         let id = size_key.split_once(' ').map_or(size_key, |(_, id)| id);
         let dropped = self.update(id, |record, _| {
-            if record.output_bytes == 0 {
+            // After a retry, the record has another output, which is newer.
+            if Self::output_key(id, record).as_deref() != Some(size_key) {
                 return RecordUpdate::Leave(false);
             }
             record.drop_output();
             RecordUpdate::Write(true)
         });
-        if dropped.await? != Some(true) {
-            self.services.store().await?.write(removal(id, size_key)).await?;
-        }
-        tracing::debug!(execution = id, "the output of an execution is no longer kept");
+        let removed = match dropped.await {
+            Ok(Some(true)) => {
+                tracing::debug!(execution = id, "the output of an execution is no longer kept");
+                return Ok(());
+            }
+            // Only the size is out of date: the output may be the newer one.
+            Ok(_) => vec![Change::remove(SIZES, size_key, Expected::Any)],
+            Err(error) if error.is_unreadable() => {
+                tracing::error!(%error, execution = id, "cannot read an execution's record");
+                removal(id, size_key)
+            }
+            Err(error) => return Err(error),
+        };
+        self.services.store().await?.write(removed).await?;
         Ok(())
     }
 }

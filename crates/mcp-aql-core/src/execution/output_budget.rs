@@ -1,12 +1,13 @@
 //! The budget of the outputs that are kept.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::options::ExecutionOptions;
 
 /// The bytes of outputs that are kept.
 pub(crate) struct OutputBudget {
-    pub(super) all: u64,
+    all: u64,
     pub(super) per_caller: u64,
     /// The bytes that this process has written since it last enforced the budget.
     written: AtomicU64,
@@ -31,5 +32,101 @@ impl OutputBudget {
         let interval = self.all.min(self.per_caller) / CHECKS_PER_BUDGET;
         let take = |written: u64| (written >= interval).then_some(0);
         self.written.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).is_ok()
+    }
+
+    /// Begins to select the outputs that are kept: of each caller the newest ones within its part of the budget.
+    pub(super) fn selection(&self) -> OutputSelection {
+        OutputSelection::new(self.per_caller, u64::MAX)
+    }
+
+    /// Returns the selection to apply afterwards, if the kept outputs exceed the budget together.
+    ///
+    /// The callers that use the most have equal parts of what the others leave. Otherwise one client with many sessions
+    /// would replace the outputs of all others.
+    pub(super) fn selection_of_all(&self, kept: &OutputSelection) -> Option<OutputSelection> {
+        let part = equal_part(kept.callers.values().map(|usage| usage.kept), self.all)?;
+        let (heavy, light): (Vec<_>, Vec<_>) =
+            kept.callers.iter().partition(|(_, usage)| usage.kept > part);
+        let left = self.all - light.into_iter().map(|(_, usage)| usage.kept).sum::<u64>();
+        let limited = heavy.into_iter().map(|(caller, _)| caller.clone()).collect();
+        Some(OutputSelection { limited: Some(limited), ..OutputSelection::new(part, left) })
+    }
+}
+
+/// The bytes of one caller.
+#[derive(Default)]
+struct CallerUsage {
+    counted: u64,
+    kept: u64,
+}
+
+/// Selects the outputs that are kept, from the newest to the oldest.
+pub(super) struct OutputSelection {
+    per_caller: u64,
+    all: u64,
+    counted: u64,
+    callers: HashMap<Option<String>, CallerUsage>,
+    /// The callers whose outputs count. `None` means all callers.
+    limited: Option<HashSet<Option<String>>>,
+}
+
+impl OutputSelection {
+    fn new(per_caller: u64, all: u64) -> Self {
+        Self { per_caller, all, counted: 0, callers: HashMap::new(), limited: None }
+    }
+
+    /// Returns `true` if the next output is kept. The newest one is always kept, so that any result can be read.
+    pub(super) fn keeps(&mut self, caller: Option<String>, bytes: u64) -> bool {
+        if self.limited.as_ref().is_some_and(|limited| !limited.contains(&caller)) {
+            return true;
+        }
+        let usage = self.callers.entry(caller).or_default();
+        let is_kept = is_within(&mut usage.counted, bytes, self.per_caller)
+            && is_within(&mut self.counted, bytes, self.all);
+        if is_kept {
+            usage.kept = usage.kept.saturating_add(bytes);
+        }
+        is_kept
+    }
+}
+
+fn is_within(newer: &mut u64, bytes: u64, budget: u64) -> bool {
+    let is_first = *newer == 0;
+    *newer = newer.saturating_add(bytes);
+    is_first || *newer <= budget
+}
+
+/// Returns the part of `all` that each caller can use, or `None` if all of them can keep what they use.
+fn equal_part(usages: impl Iterator<Item = u64>, all: u64) -> Option<u64> {
+    let mut usages: Vec<_> = usages.collect();
+    usages.sort_unstable();
+    let (mut left, mut callers) = (all, usages.len() as u64);
+    for used in usages {
+        let part = left / callers.max(1);
+        if used > part {
+            return Some(part);
+        }
+        left -= used;
+        callers -= 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_callers_that_use_the_most_have_equal_parts() {
+        for (usages, all, part) in [
+            (&[][..], 10, None),
+            (&[4, 6], 10, None),
+            (&[11], 10, Some(10)),
+            (&[9, 2], 10, Some(8)),
+            (&[9, 1, 9, 3], 10, Some(3)),
+            (&[1; 11], 10, Some(0)),
+        ] {
+            assert_eq!(equal_part(usages.iter().copied(), all), part, "{usages:?}");
+        }
     }
 }

@@ -258,7 +258,7 @@ fn no_event_leads_where_none_may_lead() {
             prop_assert!(is_allowed(&before, &after), "{event:?}: {before:?} to {after:?}");
             prop_assert_eq!(after.status.is_final(), after.finished_at.is_some());
             prop_assert_eq!(after.status == Status::Failed, after.error.is_some());
-            // The output is kept beside the record, as long as a caller can need it.
+            // The output is kept in addition to the record, as long as a caller can need it.
             let output = ready(world.processes[0].store.output(ID)).unwrap();
             let output =
                 output.map_or((false, false), |it| (it.result.is_some(), it.params.is_some()));

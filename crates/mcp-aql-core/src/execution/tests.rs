@@ -8,15 +8,16 @@ use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_protocol::{Limits, TrustLevel};
 use tokio::time::{Instant, sleep};
 
-use super::execution_store::RecordUpdate;
+use super::execution_store::{ExecutionStore, RecordUpdate};
 use super::*;
 use crate::audit::Audit;
 use crate::clock::TimeSource;
+use crate::error::OperationError;
 use crate::operation::{
     CallScope, Context, Envelope, ExecutionContext, OperationReturn as _, Outcome, ReplyWriter,
 };
 use crate::store::hooked::{Access, Hook, Hooked};
-use crate::store::{MemoryStore, Store};
+use crate::store::{Change, Expected, MemoryStore, NewRecord, Store};
 use crate::vocab::ReplyLimits;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -77,6 +78,12 @@ where
 
 fn seven() -> Outcome {
     7_u8.write(ReplyWriter::new(&Envelope::Bare, ReplyLimits::new(&Limits::default())))
+}
+
+/// A result of this size.
+fn large(bytes: usize) -> Outcome {
+    let writer = ReplyWriter::new(&Envelope::Bare, ReplyLimits::new(&Limits::default()));
+    "x".repeat(bytes).write(writer)
 }
 
 async fn status(executions: &Executions, id: &str) -> Status {
@@ -156,7 +163,9 @@ async fn whoever_was_taken_for_gone_stops_and_writes_nothing() {
     assert_eq!(record.status, Status::Failed);
     assert_eq!(record.error.unwrap().details()["reason"], "interrupted");
     let work = works(|_| async { seven() });
-    assert!(there.start_retry(&id, 1, (None, there.slot(None).unwrap()), work).await.unwrap());
+    let failed = there.get(&id).await.unwrap().unwrap();
+    let place = (None, there.slot(None).unwrap());
+    assert!(there.start_retry(&id, &failed, place, work).await.unwrap());
     sleep(100 * SECOND).await;
     assert!(!finished.load(Ordering::SeqCst), "the first attempt went on");
     let record = here.get(&id).await.unwrap().unwrap();
@@ -248,7 +257,9 @@ async fn the_results_that_ended_first_are_dropped_first() {
         (9 << 20, 1 << 20, "babaaa", &[0, 2, 4, 5]),
         (1 << 20, 9 << 20, "abcd", &[2, 3]),
         (1 << 20, 1 << 20, "aaab", &[2, 3]),
-        (2 << 20, 1 << 20, "bbcacdd", &[2, 3, 4, 5, 6]),
+        // A caller that uses little keeps it, although it is the oldest one.
+        (2 << 20, 1 << 20, "abbccdd", &[0, 2, 4, 5, 6]),
+        (2 << 20, 1 << 20, "bbcacdd", &[1, 3, 4, 5, 6]),
     ] {
         let (store, time) = (Arc::<MemoryStore>::default(), time());
         let options = ExecutionOptions::new().keep_bytes(all).keep_bytes_per_caller(per_caller);
@@ -258,9 +269,7 @@ async fn the_results_that_ended_first_are_dropped_first() {
         for (number, caller) in callers.char_indices().rev() {
             let work = works(move |_| async move {
                 sleep(u32::try_from(20 + number).unwrap() * SECOND).await;
-                let writer =
-                    ReplyWriter::new(&Envelope::Bare, ReplyLimits::new(&Limits::default()));
-                "x".repeat(BYTES).write(writer)
+                large(BYTES)
             });
             let new = NewExecution {
                 principal: Some(caller.to_string()),
@@ -289,14 +298,101 @@ async fn a_result_that_is_larger_than_the_budget_can_be_read() {
     let options = ExecutionOptions::new().keep_bytes(1 << 20).keep_bytes_per_caller(1 << 20);
     let here = process_with(&store, &time, options);
     for _ in 0..3 {
-        let work = works(|_| async {
-            let writer = ReplyWriter::new(&Envelope::Bare, ReplyLimits::new(&Limits::default()));
-            "x".repeat(2 << 20).write(writer)
-        });
+        let work = works(|_| async { large(2 << 20) });
         let id = here.begin(new(&here, "execute_watering"), work).await.unwrap();
         sleep(SECOND).await;
         assert_eq!(kept(&store).await, [id], "only the newest");
     }
+}
+
+/// Delays the next write while it is set.
+#[derive(Default)]
+struct SlowWrite(AtomicBool);
+
+impl Hook for SlowWrite {
+    type Held = ();
+
+    async fn before(&self, access: Access) -> Result<(), StoreError> {
+        if access == Access::Write && self.0.swap(false, Ordering::SeqCst) {
+            sleep(20 * SECOND).await;
+        }
+        Ok(())
+    }
+}
+
+/// An execution that has failed, with its record and the key of its output.
+async fn failed(executions: &Executions) -> (String, ExecutionRecord, String) {
+    let work = works(|_| async { Err(OperationError::not_found("bed", "b")) });
+    let id = executions.begin(new(executions, "execute_watering"), work).await.unwrap();
+    sleep(SECOND).await;
+    let mut record = executions.get(&id).await.unwrap().unwrap();
+    let key = ExecutionStore::output_key(&id, &record).unwrap();
+    executions.read_output(&id, &mut record).await.unwrap();
+    (id, record, key)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_output_of_a_retry_is_not_dropped_in_place_of_an_older_one() {
+    // REQ-LIF-04
+    const SIZES: &str = "execution_output_sizes";
+    let (store, time) = (Arc::new(Hooked::new(SlowWrite::default())), time());
+    let here = process(&store, &time);
+    let (id, record, old) = failed(&here).await;
+    let work = works(|_| async {
+        sleep(10 * SECOND).await;
+        seven()
+    });
+    let place = (None, here.slot(None).unwrap());
+    assert!(here.start_retry(&id, &record, place, work).await.unwrap());
+    sleep(SECOND).await;
+    // The size was read before the retry. The retry ends between the read and the write of the drop.
+    store.hook.0.store(true, Ordering::SeqCst);
+    here.core.store.drop_output(&old).await.unwrap();
+    assert_eq!(result(&here, &id).await, "7");
+    // The same after the end of the retry.
+    let stale = Change::put(SIZES, &old, Expected::Any, NewRecord::new("{}"));
+    assert!(store.write(vec![stale]).await.unwrap());
+    here.core.store.drop_output(&old).await.unwrap();
+    assert_eq!(result(&here, &id).await, "7");
+    let sizes = store.list(SIZES, None, None, 9).await.unwrap();
+    assert!(sizes.len() == 1 && sizes[0].key != old, "{sizes:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_damaged_record_does_not_stop_the_budget() {
+    // REQ-LIF-04
+    let (store, time) = (Arc::<MemoryStore>::default(), time());
+    let run = async |here: &Executions| {
+        let work = works(|_| async { large(400_000) });
+        let id = here.begin(new(here, "execute_watering"), work).await.unwrap();
+        sleep(SECOND).await;
+        id
+    };
+    let here = process(&store, &time);
+    let ids = [run(&here).await, run(&here).await, run(&here).await];
+    let damage = Change::put("executions", &ids[1], Expected::Any, NewRecord::new("damaged"));
+    assert!(Store::write(&*store, vec![damage]).await.unwrap());
+    let options = ExecutionOptions::new().keep_bytes_per_caller(1 << 20);
+    let newest = run(&process_with(&store, &time, options)).await;
+    assert_eq!(kept(&store).await, [newest, ids[2].clone()], "the newest two");
+    let sizes = Store::list(&*store, "execution_output_sizes", None, None, 9).await.unwrap();
+    assert_eq!(sizes.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_keeps_the_parameters_that_it_was_validated_with() {
+    // REQ-LIF-02
+    let (store, time) = (Arc::<MemoryStore>::default(), time());
+    let here = process(&store, &time);
+    let (id, record, output) = failed(&here).await;
+    here.core.store.drop_output(&output).await.unwrap();
+    let work = works(|_| async { Err(OperationError::not_found("bed", "b")) });
+    let place = (None, here.slot(None).unwrap());
+    assert!(here.start_retry(&id, &record, place, work).await.unwrap());
+    sleep(SECOND).await;
+    let mut again = here.get(&id).await.unwrap().unwrap();
+    here.read_output(&id, &mut again).await.unwrap();
+    assert_eq!((again.attempt, again.params), (2, Some(Map::new())));
 }
 
 /// Makes every access fail while it is set.
