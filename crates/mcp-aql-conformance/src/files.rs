@@ -11,7 +11,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
-use self::shared_folder::is_shared;
+use self::shared_folder::is_foreign_link;
 
 /// Reads a text of at most this many bytes.
 ///
@@ -60,7 +60,7 @@ fn refuse<T>(problem: String) -> io::Result<T> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
 }
 
-/// Refuses a path through a link in a folder in which others can make links.
+/// Rejects a path through a link that another user has made in a folder that others can change.
 fn refuse_foreign_links(path: &Path) -> io::Result<()> {
     /// The same limit as in Linux.
     const MAX_LINKS: usize = 40;
@@ -79,8 +79,9 @@ fn refuse_foreign_links(path: &Path) -> io::Result<()> {
             continue;
         };
         links += 1;
-        if is_shared(&here) || links > MAX_LINKS {
-            return refuse(format!("`{}` is a link that others can make", next.display()));
+        if is_foreign_link(&next, &here) || links > MAX_LINKS {
+            let next = next.display();
+            return refuse(format!("`{next}` is a link of another user: name the file itself"));
         }
         rest.extend(parts(&target));
     }
@@ -90,7 +91,7 @@ fn refuse_foreign_links(path: &Path) -> io::Result<()> {
 #[cfg(all(test, unix))]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::os::unix::fs::{PermissionsExt as _, lchown, symlink};
 
     use super::*;
 
@@ -114,24 +115,32 @@ mod tests {
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         let mut append = OpenOptions::new();
         append.append(true).create(true);
-        for (shared, name, is_opened) in [
-            (0o755, "own/file", true),
-            (0o755, "own/link", true),
-            (0o755, "shared/link", true),
-            (0o755, "own/into", true),
-            (0o755, "own/../shared/folder/file", true),
-            (0o1777, "own/link", true),
-            (0o1777, "shared/link", false),
-            (0o1777, "own/into", false),
-            (0o1777, "own/../shared/folder/file", false),
-            (0o775, "shared/link", false),
-            (0o755, "own", false),
-            (0o755, "own/zero", false),
-            (0o755, "own/pipe", false),
-        ] {
+        let check = |shared: u32, name: &str, is_opened: bool| {
             mode("shared", shared).unwrap();
-            assert_eq!(read(&at(name), 9).is_ok(), is_opened, "{name} {shared:o}");
+            let found = read(&at(name), 9);
+            assert_eq!(found.is_ok(), is_opened, "{name} {shared:o}: {found:?}");
             assert_eq!(open_to_write(&at(name), &append).is_ok(), is_opened, "{name} {shared:o}");
+        };
+        for name in ["own/file", "own/link", "shared/link", "own/into", "own/../shared/folder/file"]
+        {
+            for shared in [0o755, 0o775, 0o1777] {
+                check(shared, name, true);
+            }
+        }
+        for name in ["own", "own/zero", "own/pipe"] {
+            check(0o755, name, false);
+        }
+        // Only root can give links to another user.
+        let foreign = |name: &str| lchown(at(name), Some(4_242_424), None);
+        if foreign("shared/link").and_then(|()| foreign("shared/folder")).is_ok() {
+            for (shared, is_opened) in [(0o755, true), (0o775, false), (0o1777, false)] {
+                for name in ["shared/link", "own/into", "own/../shared/folder/file"] {
+                    check(shared, name, is_opened);
+                }
+                check(shared, "own/link", true);
+            }
+            let error = read(&at("shared/link"), 9).unwrap_err().to_string();
+            assert!(error.ends_with("is a link of another user: name the file itself"), "{error}");
         }
         assert_eq!(read(&at("own/file"), 4).unwrap(), "text");
         assert!(read(&at("own/file"), 3).is_err());

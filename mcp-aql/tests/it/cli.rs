@@ -289,12 +289,19 @@ fn docs_are_printed_or_written_into_a_directory() {
         let target = folder.join("profile");
         std::fs::write(&target, "").unwrap();
         std::os::unix::fs::symlink(&target, project.join("site/index.html")).unwrap();
-        let out = ["docs", "--format", "html", "--out", "site"];
-        let mut program = std::process::Command::new(crate::support::program());
-        let output = program.args(out).current_dir(&project).output().unwrap();
-        assert_eq!(code(&output), 1);
-        assert!(stderr(&output).contains("site/index.html` is a link"), "{}", stderr(&output));
+        let elsewhere = folder.join("elsewhere");
+        std::fs::create_dir(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, project.join("pages")).unwrap();
+        for (out, link) in [("site", "site/index.html"), ("pages/sub", "pages")] {
+            let mut program = std::process::Command::new(crate::support::program());
+            let out = ["docs", "--format", "html", "--out", out];
+            let output = program.args(out).current_dir(&project).output().unwrap();
+            assert_eq!(code(&output), 1);
+            let message = format!("`{link}` is a link");
+            assert!(stderr(&output).contains(&message), "{}", stderr(&output));
+        }
         assert_eq!(std::fs::read_to_string(&target).unwrap(), "");
+        assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0, "nothing is created there");
     }
     let inside = site.join("index.html").join("c");
     let output = run(&["docs", "--out", inside.to_str().unwrap()], "");

@@ -64,14 +64,14 @@ pub(super) fn run(
         let out = out.display();
         return Err(Error::Usage(format!("--out {out}: that is a file; name a directory")));
     }
-    std::fs::create_dir_all(out).map_err(|error| refused(out, error))?;
     let file = out.join(format.file());
-    // The folder may be that of a project, which may have a link in the place of the file.
-    SettingPath::new(Path::new(""), &*file)
+    // The folder may be that of a project, which may contain links. Checked first, so that no directory is created
+    // through one.
+    let path = SettingPath::new(Path::new(""), &*file)
         .without_links()
-        .and_then(|path| {
-            open_regular(&path, OpenOptions::new().write(true).create(true).truncate(true))
-        })
+        .map_err(|error| refused(&file, error))?;
+    std::fs::create_dir_all(out).map_err(|error| refused(out, error))?;
+    open_regular(&path, OpenOptions::new().write(true).create(true).truncate(true))
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .map_err(|error| refused(&file, error))?;
     writeln!(std::io::stdout(), "{}", file.display())?;

@@ -1,9 +1,38 @@
-//! Finds folders in which other users of the machine can make files.
+//! Finds links that other users of the machine have made in folders that they can change.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// Returns `true` if other users can make files in a folder.
-pub(super) fn is_shared(folder: &Path) -> bool {
-    folder.metadata().is_ok_and(|found| found.mode() & 0o022 != 0)
+/// Returns `true` if others can make files in a folder, and a link in it belongs to another user.
+///
+/// This is the rule of Linux's `protected_symlinks`, for every folder that others can change. A checkout of mode 0775,
+/// with links of its owner, is not rejected.
+pub(super) fn is_foreign_link(link: &Path, folder: &Path) -> bool {
+    let (Ok(link), Ok(folder)) = (link.symlink_metadata(), folder.metadata()) else { return false };
+    let own_user = rustix::process::geteuid().as_raw();
+    folder.mode() & 0o022 != 0 && !is_trusted(link.uid(), folder.uid(), own_user)
+}
+
+/// Returns `true` if a link belongs to the owner of its folder, to this user or to root.
+const fn is_trusted(link: u32, folder: u32, own_user: u32) -> bool {
+    link == folder || link == own_user || link == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_of_the_folders_owner_this_user_and_root_are_trusted() {
+        for (link, folder, own_user, trusted) in [
+            (1000, 1000, 1001, true),
+            (1001, 1000, 1001, true),
+            (0, 1000, 1001, true),
+            (1002, 1000, 1001, false),
+            (1002, 0, 1001, false),
+            (1002, 1000, 0, false),
+        ] {
+            assert_eq!(is_trusted(link, folder, own_user), trusted, "{link} {folder} {own_user}");
+        }
+    }
 }

@@ -3,6 +3,6 @@
 use std::path::Path;
 
 /// Returns `false`: a folder has no such permissions.
-pub(super) fn is_shared(_: &Path) -> bool {
+pub(super) fn is_foreign_link(_: &Path, _: &Path) -> bool {
     false
 }
