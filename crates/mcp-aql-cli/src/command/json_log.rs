@@ -194,6 +194,7 @@ mod tests {
         assert!(line.starts_with(r#"{"timestamp":"2"#), "{line}");
         assert_eq!(line.lines().count(), 1);
     }
+
     #[test]
     fn no_text_changes_the_direction_of_a_line() {
         const HIDDEN: &str = "\u{61c}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\

@@ -250,7 +250,7 @@ impl Introspection {
         ["operations", "types"].into_iter().chain(self.further.iter().map(|each| each.query()))
     }
 
-    /// Whether this is a value of the parameter `query`.
+    /// Returns `true` if this is a value of the parameter `query`.
     pub(crate) fn knows(&self, query: &Value) -> bool {
         query.as_str().is_some_and(|query| self.queries().any(|known| known == query))
     }

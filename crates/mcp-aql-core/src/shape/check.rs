@@ -99,7 +99,7 @@ impl Shape {
         self.accepts_null_within(shapes, MAX_UNIONS)
     }
 
-    /// Whether the shape, or a union inside of it down to a depth, accepts `null`.
+    /// Returns `true` if the shape, or a union inside of it down to a depth, accepts `null`.
     fn accepts_null_within(&self, shapes: &Shapes, depth: usize) -> bool {
         self.nullable
             || match &self.kind {

@@ -9,7 +9,7 @@ pub trait LateWarning: fmt::Debug + Send + Sync {
     /// Returns the warning, if there is a reason for one.
     fn warning(&self) -> Option<Warning>;
 
-    /// Whether writing the reply may still lead to the warning. A reply that has no warnings is written faster.
+    /// Returns `true` if writing the reply may still lead to the warning. A reply that has no warnings is written faster.
     fn is_possible(&self) -> bool {
         true
     }

@@ -8,8 +8,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use tokio_util::sync::CancellationToken;
 
-/// Refuses a request whose header `Origin` is not an origin: rmcp compares the part before the port, and does not look at the
-/// port. Turns targets in absolute form into paths. Adds the media type of texts to responses that have none, which are errors of rmcp and of axum.
+/// Rejects a request whose header `Origin` is not an origin: rmcp compares the part before the port, and does not look at
+/// the port. Adds the media type of texts to responses that have none, which are errors of rmcp and of axum.
 ///
 /// Once the sessions end, requests are refused with 503, which clients and proxies repeat elsewhere: rmcp would report an
 /// error of its session service.
