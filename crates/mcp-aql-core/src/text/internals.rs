@@ -102,6 +102,26 @@ mod tests {
     }
 
     #[test]
+    fn names_of_callers_are_repeated_without_such_words() {
+        // REQ-ERR-04
+        for name in [
+            "latypeerrorafter",
+            "syntaxerror",
+            "my_referenceerror",
+            "TypeError",
+            "IoError",
+            "stack backtrace",
+            "x at y",
+            "/src/x",
+            "x.ts:1",
+        ] {
+            let shown = crate::text::clean(name);
+            assert!(!leaks_internals(&format!("Unknown parameter '{shown}'")), "{shown}");
+        }
+        assert_eq!(crate::text::clean("error_rate"), "error_rate");
+    }
+
+    #[test]
     fn ordinary_sentences_pass() {
         // REQ-ERR-04
         for message in [
