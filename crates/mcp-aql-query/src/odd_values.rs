@@ -1,7 +1,8 @@
 //! Values of rows that have another type than their field.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
+use mcp_aql_core::sync::lock;
 use mcp_aql_core::text::clean;
 use mcp_aql_core::warning::{LateWarning, Severity, Warning};
 use serde_json::{Value, json};
@@ -68,7 +69,7 @@ const MAX_NAMED: usize = 10;
 impl OddValues {
     /// Records the fields of a row with this identifier.
     pub(crate) fn add(&self, row: &str, fields: OddFields) {
-        let mut seen = self.seen();
+        let mut seen = lock(&self.seen);
         for field in fields.0 {
             seen.count += 1;
             if seen.first.len() < MAX_NAMED {
@@ -76,21 +77,17 @@ impl OddValues {
             }
         }
     }
-
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl LateWarning for OddValues {
     /// Rows are read before the reply is written.
     fn is_possible(&self) -> bool {
-        self.seen().count > 0
+        lock(&self.seen).count > 0
     }
 
     /// The warning that names the rows and fields.
     fn warning(&self) -> Option<Warning> {
-        let seen = self.seen();
+        let seen = lock(&self.seen);
         let (row, field) = seen.first.first()?;
         let others = match seen.count {
             1 => String::new(),

@@ -42,7 +42,7 @@ pub struct Violation {
 /// A defect of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Defect {
-    /// The value violates a rule, or the database does not tell.
+    /// The value violates a rule, or the database does not report the defect.
     Rule,
     /// The value is missing.
     Missing,
@@ -215,10 +215,8 @@ impl DatabaseError {
             // The server does not know whether the transaction has ended.
             ("08007" | "40003", _) => Self::Unknown(violation.cause),
             // Values that their column cannot contain, rules of tables, views and triggers, and limits of the program.
-            ("40002" | "54000" | "P0001", _) | (_, "22" | "23" | "44") => Self::Value(violation),
-            _ if matches!(violation.defect, Defect::Malformed | Defect::Unclear) => {
-                Self::Value(violation)
-            }
+            ("40002" | "P0001", _) | (_, "22" | "23" | "44") => Self::Value(violation),
+            _ if violation.defect != Defect::Rule => Self::Value(violation),
             ("08P01" | "57P04", _) => Self::Other(violation.cause),
             // Connections, conflicts between transactions, locks, time limits, a server that stops or starts, and one
             // without memory or free connections.

@@ -258,15 +258,10 @@ impl<R: Record> SqlTable<R> {
     /// Returns `true` if an error of a lookup is about the identifier, which the type of its column does not have.
     pub(super) fn has_no_such_identifier(&self, error: &DatabaseError) -> bool {
         let DatabaseError::Value(violation) = error else { return false };
+        let kind = self.mapping.types.get(R::ID.name);
         match violation.defect {
-            Defect::Malformed | Defect::TooLarge => {
-                let kind = self.mapping.types.get(R::ID.name);
-                kind.is_some_and(ColumnType::is_converted)
-            }
-            Defect::Unclear => {
-                let kind = self.mapping.types.get(R::ID.name);
-                kind.is_some_and(ColumnType::is_parsed)
-            }
+            Defect::Malformed | Defect::TooLarge => kind.is_some_and(ColumnType::is_converted),
+            Defect::Unclear => kind.is_some_and(ColumnType::is_parsed),
             Defect::Character(_) => true,
             Defect::Rule | Defect::Missing => false,
         }

@@ -1,4 +1,4 @@
-//! A value that was written is found by a filter with the same text, whatever the type of its column is.
+//! A value that was written is found by a filter with the same string, in columns of all types.
 
 use mcp_aql::Adapter;
 use mcp_aql::prelude::*;

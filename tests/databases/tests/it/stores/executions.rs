@@ -16,7 +16,7 @@ async fn execute_echo(
     execution: ExecutionContext,
     /// The text.
     text: String,
-    /// Whether the first attempt fails.
+    /// If `true`, the first attempt fails.
     fails: bool,
 ) -> Result<String, OperationError> {
     if fails && execution.attempt() == 1 {
