@@ -5,9 +5,9 @@ use std::fs::DirBuilder;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mcp_aql::audit::LogFormat;
 use mcp_aql::cli::clap::{self, CommandFactory as _, error::ErrorKind};
-use mcp_aql::store::SqliteStore;
+use mcp_aql::observe::LogFormat;
+use mcp_aql::store::SqliteState;
 
 /// Watches over agents: they report each action before they take it, and an operator can stop them.
 ///
@@ -82,7 +82,7 @@ impl Arguments {
         if let Some(folder) = &self.state {
             return Ok(std::path::absolute(folder)?);
         }
-        let usual = SqliteStore::in_user_state("guard").map_err(|error| {
+        let usual = SqliteState::in_user_state("guard").map_err(|error| {
             mcp_aql::Error::other(format!("{error}, or a folder with --state DIR"))
         })?;
         Ok(usual.path().parent().map(Path::to_owned).unwrap_or_default())

@@ -19,7 +19,7 @@ use mcp_aql::EndpointMode;
 use mcp_aql::cli::{Command, Options, clap::Parser as _};
 use mcp_aql::operator::{CommandChannel, ConsoleOptions, TerminalChannel};
 use mcp_aql::prelude::*;
-use mcp_aql::store::SqliteStore;
+use mcp_aql::store::SqliteState;
 
 #[tokio::main]
 async fn main() -> mcp_aql::Result<()> {
@@ -59,7 +59,7 @@ fn adapter(arguments: &Arguments, state: &Path, options: &Options) -> mcp_aql::R
         .instructions(include_str!("instructions.txt"))
         .mode(EndpointMode::Single)
         .tool_prefix("guard_")
-        .store(SqliteStore::open(state.join("state.db")))
+        .store(SqliteState::open(state.join("state.db")))
         .safety_loop(people);
     // Commands that only inspect the guard write no files.
     let serves = matches!(options.command, None | Some(Command::Serve { .. }));

@@ -5,7 +5,7 @@
 //! ```
 
 use mcp_aql::prelude::*;
-use mcp_aql::resource::MemoryStore;
+use mcp_aql::resource::MemoryRecords;
 use serde::{Deserialize, Serialize};
 
 // A resource is a plain struct. `operations` adds `list_notes`, `update_note` and the others; their parameters, checks,
@@ -51,7 +51,7 @@ enum Colour {
 async fn main() -> mcp_aql::Result<()> {
     Adapter::builder("notes")
         .version(env!("CARGO_PKG_VERSION"))
-        .resource(MemoryStore::<Note>::new())
+        .resource(MemoryRecords::<Note>::new())
         .build() // every problem of the adapter, all at once
         .run() // the command line; without arguments: MCP on standard input and output
         .await

@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use api::ParcelApi;
 use mcp_aql::cli::clap::{self, Parser};
-use mcp_aql::limits::RateLimits;
 use mcp_aql::prelude::*;
+use mcp_aql::rate_limits::RateLimits;
 use operations::Parcels;
 use reqwest::Url;
 

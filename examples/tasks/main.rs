@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_aql::cli::clap::{self, Parser};
 use mcp_aql::prelude::*;
-use mcp_aql::store::SqliteStore;
+use mcp_aql::store::SqliteState;
 use operations::Tasks;
 use store::TaskStore;
 
@@ -46,7 +46,7 @@ async fn main() -> mcp_aql::Result<()> {
         .version(env!("CARGO_PKG_VERSION"))
         .operations(Tasks::new(store))
         .cursor_key(cursor_key)
-        .store(SqliteStore::open(state))
+        .store(SqliteState::open(state))
         .build()
         .run_command_of::<Arguments>(arguments.mcp)
         .await

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use mcp_aql::Limits;
+use mcp_aql::SizeLimits;
 use mcp_aql::prelude::*;
 use mcp_aql::transport::{Arguments, CallScope, Endpoint, Reply};
-use mcp_aql_core::request::parse;
+use mcp_aql_core::internal::request::parse;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Runtime};
@@ -75,7 +75,7 @@ fn update_thing(
 }
 
 /// The lowest possible limits, so that short inputs reach them.
-const LIMITS: Limits = Limits {
+const LIMITS: SizeLimits = SizeLimits {
     max_request_size: 64 << 10,
     max_response_size: 1 << 20,
     max_string_length: 64 << 10,

@@ -41,21 +41,16 @@
 //!
 //! | feature | default | adds |
 //! |---|---|---|
-//! | `stdio` | yes | MCP over standard input and output |
-//! | `cli` | yes | `Adapter::run`: the adapter's command line and `docs`; enables `stdio` |
+//! | `cli` | yes | `Adapter::run`: the adapter's command line and `docs` |
 //! | `http` | no | MCP over streamable HTTP: `serve --http`, and an axum router to embed |
 //! | `jwt` | no | `auth::JwtAuthenticator`: authentication with JSON Web Tokens; enables `http` |
-//! | `query` | no | the query language: `derive(Resource)`, `CollectionQuery`, `Fields`, `RelationshipQuery` |
-//! | `sql` | no | the query executor and stores for SQLite and PostgreSQL; enables `query` |
-//! | `rusqlite` | no | `resource::RusqliteDatabase`: stores of resources in SQLite; needs Rust 1.89 |
-//! | `tokio-postgres` | no | `resource::PostgresDatabase`: stores of resources in PostgreSQL |
+//! | `query` | no | the query language, in memory and as SQL: `derive(Resource)`, `CollectionQuery`, `Fields`, `RelationshipQuery`, `resource::SqlStore` |
 //! | `safety` | no | the safety loop, challenges, and the channels to operators; enables `sqlite` |
 //! | `console` | no | a web page for operators, on loopback; enables `safety` and `http` |
-//! | `sqlite` | no | `store::SqliteStore`: state in a file; needs Rust 1.89 |
-//! | `postgres` | no | `store::PostgresStore`: state that several machines share |
-//! | `limits` | no | rate limits and quotas: `AdapterBuilder::rate_limits` |
+//! | `sqlite` | no | `store::SqliteState`: state in a file; with `query` also `resource::RusqliteDatabase`; needs Rust 1.89 |
+//! | `postgres` | no | `store::PostgresState`: state that several machines share; with `query` also `resource::PostgresDatabase` |
 //! | `opentelemetry` | no | spans and metrics of calls: `AdapterBuilder::opentelemetry_from_env` |
-//! | `metrics` | no | `audit::Metrics`, `serve --metrics`: a page of metrics for Prometheus; enables `http` |
+//! | `metrics` | no | `observe::Metrics`, `serve --metrics`: a page of metrics for Prometheus; enables `http` |
 //! | `conformance` | no | `testing::assert_conforms`: the conformance runner in an adapter's own tests |
 
 #[doc(inline)]
@@ -64,8 +59,8 @@ pub use mcp_aql_core::macros::operation;
 pub use mcp_aql_core::{
     Adapter, AdapterBuilder, BoxFuture, BuildError, Concurrency, Context, DangerLevel,
     EndpointMode, EndpointProfile, Error, ErrorCode, ExecutionContext, ExecutionOptions, IfMatch,
-    Limits, OperationError, OperationResult, Operations, OrInternal, Page, ParamGroup, Policy,
-    Result, SemanticCategory, Session, Severity, State, Trust, TrustLevel, Update, UpdateInput,
+    OperationError, OperationResult, Operations, OrInternal, Page, ParamGroup, Policy, Result,
+    SemanticCategory, Session, Severity, SizeLimits, State, TrustLevel, Update, UpdateInput,
     Warning, constraint, encoding, operations, protocol, table, update,
 };
 #[cfg(feature = "http")]
@@ -77,9 +72,8 @@ pub use mcp_aql_server::testing;
 #[cfg(feature = "cli")]
 #[doc(inline)]
 pub use mcp_aql_cli::{command as cli, docs};
-#[cfg(feature = "limits")]
 #[doc(inline)]
-pub use mcp_aql_core::limits;
+pub use mcp_aql_core::rate_limits;
 #[cfg(feature = "query")]
 #[doc(inline)]
 pub use mcp_aql_query::{
@@ -104,26 +98,28 @@ pub mod prelude;
 
 /// The gates that a call must pass: trust, policies and confirmation.
 pub mod gatekeeper {
+    pub use mcp_aql_core::Policy;
     #[doc(inline)]
-    pub use mcp_aql_core::gatekeeper::{
-        Certification, Condition, Permission, Policy, Trust, TrustChange, TrustError,
-        ValidationReport,
+    pub use mcp_aql_core::internal::gatekeeper::{
+        Certification, Condition, Permission, Trust, TrustChange, TrustError, ValidationReport,
     };
     #[doc(inline)]
-    pub use mcp_aql_core::operation::Preview;
+    pub use mcp_aql_core::internal::operation::Preview;
     #[cfg(feature = "safety")]
     #[doc(inline)]
     pub use mcp_aql_safety::ByOperator;
 }
 
-/// What happened: the audit log, the events of calls for observers, and OpenTelemetry.
+/// The audit log: a record of each call that changes something, and of the decisions about it.
 pub mod audit {
     #[doc(inline)]
     pub use mcp_aql_core::audit::*;
+}
+
+/// Everything that reports calls: events, the log, metrics and traces. The audit log is in [`audit`].
+pub mod observe {
     #[doc(inline)]
-    pub use mcp_aql_core::call_event::{CallEvent, CallOutcome};
-    #[doc(inline)]
-    pub use mcp_aql_core::log_format::LogFormat;
+    pub use mcp_aql_core::internal::observe::{CallEvent, CallOutcome, LogFormat};
     #[cfg(feature = "metrics")]
     #[doc(inline)]
     pub use mcp_aql_metrics::Metrics;
@@ -135,9 +131,9 @@ pub mod audit {
 /// Who calls: the authenticated caller, and the scopes that it needs.
 pub mod auth {
     #[doc(inline)]
-    pub use mcp_aql_core::access::Access;
+    pub use mcp_aql_core::internal::caller::Principal;
     #[doc(inline)]
-    pub use mcp_aql_core::principal::Principal;
+    pub use mcp_aql_core::internal::config::Access;
     #[cfg(feature = "jwt")]
     #[doc(inline)]
     pub use mcp_aql_server::auth::{Algorithm, JwtAuthenticator, JwtOptions, KeySource};
@@ -151,9 +147,10 @@ pub mod auth {
 /// Everything except [`Page`], [`PageInfo`](query::PageInfo) and [`CursorKey`](query::CursorKey) requires
 /// the feature `query`.
 pub mod query {
+    pub use mcp_aql_core::Page;
     #[cfg(not(feature = "query"))]
     #[doc(inline)]
-    pub use mcp_aql_core::paging::{CursorKey, Page, PageInfo};
+    pub use mcp_aql_core::internal::paging::{CursorKey, PageInfo};
     #[cfg(feature = "query")]
     #[doc(inline)]
     pub use mcp_aql_query::*;
@@ -173,16 +170,16 @@ pub mod resource {
     #[cfg(feature = "query")]
     #[doc(inline)]
     pub use mcp_aql_query::records::*;
-    #[cfg(feature = "sql")]
+    #[cfg(feature = "query")]
     #[doc(inline)]
     pub use mcp_aql_query::sql::{
-        Access, Database, DatabaseError, PostgresReport, RecordChange, SqlStore, Transaction,
+        AccessMode, Database, DatabaseError, PostgresReport, RecordChange, SqlStore, Transaction,
         Violation, WaitLimits,
     };
-    #[cfg(feature = "tokio-postgres")]
+    #[cfg(all(feature = "query", feature = "postgres"))]
     #[doc(inline)]
     pub use mcp_aql_query::sql::{PostgresDatabase, PostgresTransaction};
-    #[cfg(feature = "rusqlite")]
+    #[cfg(all(feature = "query", feature = "sqlite"))]
     #[doc(inline)]
     pub use mcp_aql_query::sql::{
         RusqliteDatabase, RusqliteTransaction, rusqlite_driver as rusqlite,
@@ -195,10 +192,10 @@ pub mod store {
     pub use mcp_aql_core::store::*;
     #[cfg(feature = "postgres")]
     #[doc(inline)]
-    pub use mcp_aql_stores::PostgresStore;
+    pub use mcp_aql_stores::PostgresState;
     #[cfg(feature = "sqlite")]
     #[doc(inline)]
-    pub use mcp_aql_stores::SqliteStore;
+    pub use mcp_aql_stores::SqliteState;
 }
 
 /// What a transport passes to [`Adapter::handle`] and receives from it, and the built-in transports.
@@ -208,9 +205,6 @@ pub mod transport {
     #[cfg(feature = "http")]
     #[doc(inline)]
     pub use mcp_aql_server::ServeHttp;
-    #[cfg(feature = "stdio")]
     #[doc(inline)]
-    pub use mcp_aql_server::ServeStdio;
-    #[doc(inline)]
-    pub use mcp_aql_server::{ServeStream, Shutdown};
+    pub use mcp_aql_server::{ServeStdio, ServeStream, Shutdown};
 }

@@ -49,56 +49,6 @@ mod query {
     pub struct RelationshipGraph(());
 }
 
-#[cfg(not(feature = "limits"))]
-pub use limits::{ReportUsage, WithRateLimits};
-
-#[cfg(not(feature = "limits"))]
-mod limits {
-    use std::future::{Ready, ready};
-
-    use crate::AdapterBuilder;
-    use crate::Context;
-    use crate::OperationError;
-
-    /// The bound of every stand-in. No type implements it.
-    #[diagnostic::on_unimplemented(
-        message = "this needs the feature `limits` of `mcp-aql`, which is off",
-        label = "needs the feature `limits`",
-        note = "write `mcp-aql = {{ version = \"0.1.0\", features = [\"limits\"] }}` in Cargo.toml, with the features that are there already"
-    )]
-    pub trait LimitsFeature {}
-
-    /// Stands in for the methods of the feature.
-    pub trait WithRateLimits: Sized {
-        #[doc(hidden)]
-        fn rate_limits<L: LimitsFeature>(self, _limits: L) -> Self {
-            self
-        }
-    }
-
-    impl WithRateLimits for AdapterBuilder {}
-
-    /// Stands in for the methods of the feature.
-    pub trait ReportUsage {
-        #[doc(hidden)]
-        fn report_usage<U: LimitsFeature>(&self, _usage: U) {}
-
-        #[doc(hidden)]
-        fn report_upstream_response(
-            &self,
-            _status: u16,
-            _headers: &[(&str, &str)],
-        ) -> Ready<Result<(), OperationError>>
-        where
-            for<'a> &'a (): LimitsFeature,
-        {
-            ready(Ok(()))
-        }
-    }
-
-    impl ReportUsage for Context {}
-}
-
 #[cfg(not(feature = "safety"))]
 pub use safety::{ByOperator, OperatorAccess, WithSafetyLoop};
 
@@ -193,38 +143,6 @@ mod http {
     }
 
     impl ServeHttp for Adapter {}
-}
-
-#[cfg(not(feature = "stdio"))]
-pub use stdio::ServeStdio;
-
-#[cfg(not(feature = "stdio"))]
-mod stdio {
-    use std::future::{Ready, ready};
-
-    use crate::Adapter;
-    use crate::Result;
-
-    /// The bound of every stand-in. No type implements it.
-    #[diagnostic::on_unimplemented(
-        message = "this needs the feature `stdio` of `mcp-aql`, which is off",
-        label = "needs the feature `stdio`",
-        note = "write `mcp-aql = {{ version = \"0.1.0\", features = [\"stdio\"] }}` in Cargo.toml, with the features that are there already"
-    )]
-    pub trait StdioFeature {}
-
-    /// Stands in for the methods of the feature.
-    pub trait ServeStdio {
-        #[doc(hidden)]
-        fn serve_stdio(&self) -> Ready<Result>
-        where
-            for<'a> &'a (): StdioFeature,
-        {
-            ready(Ok(()))
-        }
-    }
-
-    impl ServeStdio for Adapter {}
 }
 
 #[cfg(not(feature = "cli"))]

@@ -8,9 +8,7 @@ pub use mcp_aql_cli::command::RunAdapter;
 pub use mcp_aql_safety::{ByOperator, WithSafetyLoop, operator::OperatorAccess};
 #[cfg(feature = "http")]
 pub use mcp_aql_server::ServeHttp;
-#[cfg(feature = "stdio")]
-pub use mcp_aql_server::ServeStdio;
-pub use mcp_aql_server::ServeStream;
+pub use mcp_aql_server::{ServeStdio, ServeStream};
 #[cfg(feature = "opentelemetry")]
 pub use mcp_aql_telemetry::WithOpenTelemetry;
 pub use schemars::JsonSchema;
@@ -20,10 +18,8 @@ pub use crate::missing_feature::WithResources;
 #[cfg(not(all(
     feature = "cli",
     feature = "http",
-    feature = "limits",
     feature = "opentelemetry",
-    feature = "safety",
-    feature = "stdio"
+    feature = "safety"
 )))]
 pub use crate::missing_feature::*;
 pub use crate::query::PageInfo;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use mcp_aql::prelude::*;
-use mcp_aql::{HttpOptions, Limits};
+use mcp_aql::{HttpOptions, SizeLimits};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -126,7 +126,7 @@ fn adapter() -> mcp_aql::Result<Adapter> {
         .operation(execute_wait {})
         .operation(execute_panic {})
         .operation(get_left {})
-        .limits(Limits { max_response_size: 20 << 20, ..Limits::default() })
+        .limits(SizeLimits { max_response_size: 20 << 20, ..SizeLimits::default() })
         .without_config()
         .build()?)
 }

@@ -8,7 +8,7 @@ use mcp_aql::OperationResult;
 use mcp_aql::operator::{MemoryChannel, Operator};
 use mcp_aql::prelude::*;
 use mcp_aql::safety_loop::SafetyLoop;
-use mcp_aql::store::{SqliteStore, Store};
+use mcp_aql::store::{SqliteState, StateStore};
 use mcp_aql::testing::TimeSource;
 use serde_json::json;
 
@@ -26,7 +26,7 @@ struct Flooded {
     adapter: Adapter,
     operator: Operator,
     ahead: Arc<AtomicI64>,
-    store: Arc<SqliteStore>,
+    store: Arc<SqliteState>,
     slowest: Duration,
 }
 
@@ -39,7 +39,7 @@ impl Flooded {
             let ahead = clock.load(Ordering::Relaxed);
             time.now() + Duration::from_secs(u64::try_from(ahead).unwrap_or_default())
         });
-        let store = Arc::new(SqliteStore::open(folder.join("state.db")));
+        let store = Arc::new(SqliteState::open(folder.join("state.db")));
         let patterns = |first: usize| {
             // All patterns start with the words of the longest hint.
             (first..200).step_by(2).map(|number| format!("deploy*of x{number}"))

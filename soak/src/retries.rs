@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mcp_aql::store::MemoryStore;
+use mcp_aql::store::MemoryState;
 use mcp_aql_tests_databases::gated::{self, Folder};
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::report::Report;
 
 /// Serves the adapter over HTTP, with its state in memory.
 pub(crate) async fn serve(folder: &std::path::Path) -> Result<(), Fault> {
-    let adapter = gated::adapter(MemoryStore::default(), folder, 0)?;
+    let adapter = gated::adapter(MemoryState::default(), folder, 0)?;
     Ok(gated::serve_http(adapter).await?)
 }
 

@@ -1,7 +1,7 @@
 //! Batches: order, isolation, form and limits.
 
 use mcp_aql::prelude::*;
-use mcp_aql::{EndpointMode, Limits};
+use mcp_aql::{EndpointMode, SizeLimits};
 use serde_json::{Value, json};
 
 use crate::board::{board, builder};
@@ -137,7 +137,7 @@ fn every_endpoint_accepts_batches_and_checks_each_item() {
 #[test]
 fn the_size_of_a_batch_is_published_and_can_be_set() {
     // REQ-BAT-01, REQ-ENC-14
-    let limits = Limits { max_batch_operations: 2, ..Limits::default() };
+    let limits = SizeLimits { max_batch_operations: 2, ..SizeLimits::default() };
     let board = builder().limits(limits).build().unwrap();
     let list = data(call(&board, "introspect", json!({ "query": "operations" })));
     assert_eq!(list["_protocol"]["limits"]["max_batch_operations"], 2);
@@ -160,7 +160,7 @@ fn batches_can_be_switched_off() {
 #[test]
 fn a_batch_respects_the_response_limit_and_reports_what_ran() {
     // REQ-ENC-09, REQ-BAT-02
-    let limits = Limits { max_response_size: 1 << 20, ..Limits::default() };
+    let limits = SizeLimits { max_response_size: 1 << 20, ..SizeLimits::default() };
     let board = builder().limits(limits).build().unwrap();
     let big = item("repeat_text", json!({ "length": 10_000, "times": 40 }));
     let made = item("create_task", json!({ "title": "Milk" }));

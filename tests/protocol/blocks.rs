@@ -7,7 +7,7 @@ use mcp_aql::operator::MemoryChannel;
 use mcp_aql::operator::OperatorAccess as _;
 use mcp_aql::safety_loop::WithSafetyLoop as _;
 use mcp_aql::safety_loop::{LoopMode, SafetyLoop};
-use mcp_aql::store::MemoryStore;
+use mcp_aql::store::MemoryState;
 use mcp_aql::table::{LifecycleSpec, OperationEntry, OperationSpec, ReturnsSpec};
 use mcp_aql::transport::{CallScope, Endpoint};
 use mcp_aql::{Adapter, OperationError, Operations, SemanticCategory, Session};
@@ -52,7 +52,7 @@ struct Guarded {
 }
 
 impl Guarded {
-    fn new(mode: LoopMode, store: &Arc<MemoryStore>) -> Self {
+    fn new(mode: LoopMode, store: &Arc<MemoryState>) -> Self {
         let (people, garden) = (MemoryChannel::default(), Garden::default());
         let done = Arc::clone(&garden.0);
         let safety = SafetyLoop::new()
@@ -162,7 +162,7 @@ fn items_of_a_batch_are_rejected_individually() {
 #[test]
 fn a_block_outlives_process_and_session() {
     // REQ-OOB-08
-    let store = Arc::<MemoryStore>::default();
+    let store = Arc::<MemoryState>::default();
     Guarded::new(LoopMode::Enforcing, &store).block(Some(&Session::new()), "tidy");
 
     let later = Guarded::new(LoopMode::Enforcing, &store);
@@ -184,7 +184,7 @@ fn a_block_outlives_process_and_session() {
 #[test]
 fn without_sessions_a_block_outlives_the_process_too() {
     // REQ-OOB-08
-    let store = Arc::<MemoryStore>::default();
+    let store = Arc::<MemoryState>::default();
     Guarded::new(LoopMode::Enforcing, &store).block(None, "tidy");
     let later = Guarded::new(LoopMode::Enforcing, &store);
     assert_eq!(code(&later.call(None, "create_bed", json!({}))), Some("PERMISSION_DENIED"));
@@ -215,5 +215,5 @@ fn a_safety_loop_stores_blocks_in_a_file_or_reports_why_it_cannot() {
     // No file is written before it is needed.
     built("mcp-aql-test").unwrap();
     let name = Adapter::builder("no/folder").without_config();
-    name.store(MemoryStore::default()).safety_loop(safety()).build().unwrap();
+    name.store(MemoryState::default()).safety_loop(safety()).build().unwrap();
 }

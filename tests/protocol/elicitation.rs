@@ -10,7 +10,7 @@ use mcp_aql::auth::Principal;
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::prelude::*;
 use mcp_aql::safety_loop::SafetyLoop;
-use mcp_aql::store::MemoryStore;
+use mcp_aql::store::MemoryState;
 use mcp_aql::testing::TimeSource;
 use mcp_aql::transport::{
     AskUser, CallScope, Elicitation, Endpoint, RepeatedCall, Reply, UserAnswer,
@@ -105,7 +105,7 @@ async fn the_answer_of_a_user_is_never_the_approval_of_a_person() {
     // REQ-AUT-16
     let fixture = Fixture::new(|builder| {
         builder
-            .store(MemoryStore::default())
+            .store(MemoryState::default())
             .safety_loop(SafetyLoop::new().channel(MemoryChannel::default()))
             .policy(Policy::confirm("delete_bed").by_operator())
     });
@@ -187,7 +187,7 @@ async fn the_gates_look_again_at_a_call_whose_user_has_taken_time() {
     // REQ-AUT-16: an agent begins to execute in the session while the user decides.
     let fixture = Fixture::new(|builder| {
         let safety_loop = SafetyLoop::new().channel(MemoryChannel::default());
-        builder.store(MemoryStore::default()).safety_loop(safety_loop)
+        builder.store(MemoryState::default()).safety_loop(safety_loop)
     });
     let session = Session::new();
     let (adapter, of_agent) = (fixture.adapter.clone(), session.clone());

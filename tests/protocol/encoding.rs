@@ -1,13 +1,13 @@
 //! Encoding, limits and null.
 
 use mcp_aql::prelude::*;
-use mcp_aql::{Adapter, Limits, encoding};
+use mcp_aql::{Adapter, SizeLimits, encoding};
 use serde_json::{Value, json};
 
 use crate::board::{board, builder};
 use crate::support::{ask, call, code, data, details, message};
 
-fn limited(limits: Limits) -> Adapter {
+fn limited(limits: SizeLimits) -> Adapter {
     builder().limits(limits).build().expect("the limits are in range")
 }
 
@@ -145,7 +145,7 @@ fn assert_breach(reply: &Value, limit_type: &str, limit_value: usize, unit: &str
 fn request_size_is_limited() {
     // REQ-ENC-08, REQ-ENC-13, choice G-15
     let small = 64 << 10;
-    let board = limited(Limits { max_request_size: small, ..Limits::default() });
+    let board = limited(SizeLimits { max_request_size: small, ..SizeLimits::default() });
     let request = |length: usize| json!({ "operation": "echo_values", "params": { "text": "x".repeat(length) } });
     let frame = request(0).to_string().len();
     assert_eq!(code(&ask(&board, request(small - frame))), None);
@@ -157,7 +157,7 @@ fn request_size_is_limited() {
 #[test]
 fn response_size_is_limited() {
     // REQ-ENC-09, REQ-ENC-13
-    let board = limited(Limits { max_response_size: 1 << 20, ..Limits::default() });
+    let board = limited(SizeLimits { max_response_size: 1 << 20, ..SizeLimits::default() });
     let big =
         |times: usize| call(&board, "repeat_text", json!({ "length": 1_000, "times": times }));
     assert_eq!(code(&big(1_000)), None);
@@ -169,7 +169,7 @@ fn response_size_is_limited() {
 fn string_length_is_limited_in_requests() {
     // REQ-ENC-10, REQ-ENC-13
     let most = 64 << 10;
-    let board = limited(Limits { max_string_length: most, ..Limits::default() });
+    let board = limited(SizeLimits { max_string_length: most, ..SizeLimits::default() });
     for (length, fits) in [(most, true), (most + 1, false)] {
         let request = call(&board, "echo_values", json!({ "text": "x".repeat(length) }));
         let reply = call(&board, "repeat_text", json!({ "length": length }));
@@ -185,7 +185,7 @@ fn string_length_is_limited_in_requests() {
 #[test]
 fn array_length_is_limited_in_requests() {
     // REQ-ENC-11, REQ-ENC-13
-    let board = limited(Limits { max_array_elements: 100, ..Limits::default() });
+    let board = limited(SizeLimits { max_array_elements: 100, ..SizeLimits::default() });
     for (count, fits) in [(100, true), (101, false)] {
         let list = vec![json!(1); count];
         let request =
@@ -203,7 +203,7 @@ fn array_length_is_limited_in_requests() {
 #[test]
 fn nesting_is_limited() {
     // REQ-ENC-12, REQ-ENC-13
-    let board = limited(Limits { max_nesting_depth: 8, ..Limits::default() });
+    let board = limited(SizeLimits { max_nesting_depth: 8, ..SizeLimits::default() });
     let nested = |levels: usize, list: bool| {
         let mut value = json!(1);
         for _ in 0..levels {
@@ -221,26 +221,26 @@ fn nesting_is_limited() {
 #[test]
 fn limits_keep_to_the_protocols_ranges() {
     // REQ-ENC-08 to REQ-ENC-12
-    let normal = Limits::default();
+    let normal = SizeLimits::default();
     for (limits, name) in [
-        (Limits { max_request_size: (64 << 10) - 1, ..normal }, "max_request_size"),
-        (Limits { max_request_size: (10 << 20) + 1, ..normal }, "max_request_size"),
-        (Limits { max_response_size: (1 << 20) - 1, ..normal }, "max_response_size"),
-        (Limits { max_response_size: (100 << 20) + 1, ..normal }, "max_response_size"),
-        (Limits { max_string_length: (64 << 10) - 1, ..normal }, "max_string_length"),
-        (Limits { max_string_length: (10 << 20) + 1, ..normal }, "max_string_length"),
-        (Limits { max_array_elements: 99, ..normal }, "max_array_elements"),
-        (Limits { max_array_elements: 100_001, ..normal }, "max_array_elements"),
-        (Limits { max_nesting_depth: 7, ..normal }, "max_nesting_depth"),
-        (Limits { max_nesting_depth: 65, ..normal }, "max_nesting_depth"),
-        (Limits { result_budget: (1 << 10) - 1, ..normal }, "result_budget"),
-        (Limits { result_budget: (100 << 20) + 1, ..normal }, "result_budget"),
+        (SizeLimits { max_request_size: (64 << 10) - 1, ..normal }, "max_request_size"),
+        (SizeLimits { max_request_size: (10 << 20) + 1, ..normal }, "max_request_size"),
+        (SizeLimits { max_response_size: (1 << 20) - 1, ..normal }, "max_response_size"),
+        (SizeLimits { max_response_size: (100 << 20) + 1, ..normal }, "max_response_size"),
+        (SizeLimits { max_string_length: (64 << 10) - 1, ..normal }, "max_string_length"),
+        (SizeLimits { max_string_length: (10 << 20) + 1, ..normal }, "max_string_length"),
+        (SizeLimits { max_array_elements: 99, ..normal }, "max_array_elements"),
+        (SizeLimits { max_array_elements: 100_001, ..normal }, "max_array_elements"),
+        (SizeLimits { max_nesting_depth: 7, ..normal }, "max_nesting_depth"),
+        (SizeLimits { max_nesting_depth: 65, ..normal }, "max_nesting_depth"),
+        (SizeLimits { result_budget: (1 << 10) - 1, ..normal }, "result_budget"),
+        (SizeLimits { result_budget: (100 << 20) + 1, ..normal }, "result_budget"),
     ] {
         let error = builder().limits(limits).build().expect_err(name);
         assert!(error.to_string().contains(name), "{error}");
     }
     for limits in [
-        Limits {
+        SizeLimits {
             max_request_size: 64 << 10,
             max_response_size: 1 << 20,
             max_string_length: 64 << 10,
@@ -248,7 +248,7 @@ fn limits_keep_to_the_protocols_ranges() {
             max_nesting_depth: 8,
             ..normal
         },
-        Limits {
+        SizeLimits {
             max_request_size: 10 << 20,
             max_response_size: 100 << 20,
             max_string_length: 10 << 20,
@@ -276,7 +276,7 @@ fn limits_are_published() {
     ] {
         assert_eq!(limits[name], value, "{name}");
     }
-    let small = limited(Limits { max_nesting_depth: 16, ..Limits::default() });
+    let small = limited(SizeLimits { max_nesting_depth: 16, ..SizeLimits::default() });
     let list = data(call(&small, "introspect", json!({ "query": "operations" })));
     assert_eq!(list["_protocol"]["limits"]["max_nesting_depth"], 16);
 }

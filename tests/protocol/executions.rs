@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mcp_aql::prelude::*;
-use mcp_aql::store::MemoryStore;
+use mcp_aql::store::MemoryState;
 use mcp_aql::table::{
     Call, DangerSpec, LifecycleSpec, OperationEntry, OperationSpec, ParameterEntry, ParameterSpec,
     ReturnsSpec,
@@ -367,13 +367,13 @@ async fn a_panic_and_a_time_limit_are_failures() {
 #[tokio::test(start_paused = true)]
 async fn secrets_stay_in_the_process_that_received_them() {
     // REQ-LIF-02
-    let store = Arc::new(MemoryStore::default());
+    let store = Arc::new(MemoryState::default());
     let works = Works::default();
     let here = builder(&works).store(Arc::clone(&store)).build().unwrap();
     let there = builder(&works).store(Arc::clone(&store)).build().unwrap();
     let id = begin(&here, "execute_secret", json!({ "token": "open sesame" })).await;
     sleep(SECOND).await;
-    let kept = mcp_aql::store::Store::get(&*store, "executions", &id).await.unwrap().unwrap();
+    let kept = mcp_aql::store::StateStore::get(&*store, "executions", &id).await.unwrap().unwrap();
     assert!(!kept.value.contains("sesame"), "{kept:?}");
     let refused = ask(&there, "retry_execution", &id).await;
     assert_eq!(refused.code(), Some("VALIDATION_INVALID_VALUE"));
@@ -601,7 +601,7 @@ async fn an_execution_holds_its_place() {
 #[tokio::test(start_paused = true)]
 async fn two_processes_share_executions() {
     // REQ-LIF-02, REQ-LIF-04
-    let store = Arc::new(MemoryStore::default());
+    let store = Arc::new(MemoryState::default());
     let works = Works::default();
     let here = builder(&works).store(Arc::clone(&store)).build().unwrap();
     let there = builder(&works).store(Arc::clone(&store)).build().unwrap();
@@ -624,7 +624,7 @@ async fn two_processes_share_executions() {
 #[test]
 fn executions_of_a_dead_process_have_failed() {
     // REQ-LIF-05, REQ-LIF-10
-    let store = Arc::new(MemoryStore::default());
+    let store = Arc::new(MemoryState::default());
     let clock = Arc::new(AtomicU32::new(0));
     let start = || {
         let clock = Arc::clone(&clock);
@@ -912,7 +912,7 @@ async fn a_retry_passes_the_gates_of_what_it_runs_again() {
 #[tokio::test(start_paused = true)]
 async fn the_execution_limit_holds_and_rejected_ones_use_nothing_up() {
     // REQ-LIF-04, REQ-RATE-01, REQ-RATE-02, REQ-TOK-10
-    use mcp_aql::limits::{ApiLimit, RateLimits};
+    use mcp_aql::rate_limits::{ApiLimit, RateLimits};
     let options = ExecutionOptions::new().max_running(3).max_running_per_session(2);
     let adapter = builder(&Works::default())
         .executions(options)
@@ -967,7 +967,7 @@ async fn the_execution_limit_holds_and_rejected_ones_use_nothing_up() {
 #[tokio::test(start_paused = true)]
 async fn a_retry_counts_once_however_many_try_it() {
     // REQ-RATE-01, REQ-RATE-07, REQ-LIF-02
-    use mcp_aql::limits::{ApiLimit, Metric, Quota, RateLimits};
+    use mcp_aql::rate_limits::{ApiLimit, Metric, Quota, RateLimits};
     let limits = RateLimits::new()
         .limit(ApiLimit::global(10))
         .quota(Quota::new(Metric::RequestsPerHour).pause(1));

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use mcp_aql::gatekeeper::ByOperator as _;
 use mcp_aql::gatekeeper::Condition;
+use mcp_aql::gatekeeper::{ByOperator as _, Trust};
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::operator::OperatorAccess as _;
 use mcp_aql::safety_loop::SafetyLoop;
 use mcp_aql::safety_loop::WithSafetyLoop as _;
-use mcp_aql::store::{Change, MemoryStore, Record, Store, StoreError};
+use mcp_aql::store::{Change, MemoryState, Record, StateStore, StoreError};
 use mcp_aql::table::{
     DangerSpec, DefaultSpec, OperationEntry, OperationSpec, ParameterEntry, ParameterSpec,
 };
@@ -20,7 +20,7 @@ use mcp_aql::testing::TimeSource;
 use mcp_aql::transport::{CallScope, Endpoint};
 use mcp_aql::{
     Adapter, AdapterBuilder, BoxFuture, DangerLevel, Operations, Policy, SemanticCategory, Session,
-    Trust, TrustLevel, UpdateInput,
+    TrustLevel, UpdateInput,
 };
 use serde_json::{Value, json};
 
@@ -287,7 +287,7 @@ fn a_token_is_valid_for_one_call_of_one_session() {
 #[test]
 fn rejects_token_of_another_adapter() {
     // REQ-TOK-07
-    let store = Arc::new(MemoryStore::default());
+    let store = Arc::new(MemoryState::default());
     let adapter = |name: &str| {
         let builder = Adapter::builder(name).operations(Beds::default()).without_config();
         builder.store(Arc::clone(&store)).build().unwrap()
@@ -308,7 +308,7 @@ fn rejects_token_of_another_adapter() {
 #[test]
 fn tokens_are_random_and_their_hashes_alone_are_kept() {
     // REQ-TOK-02, REQ-TOK-04, REQ-TOK-05, REQ-TOK-14
-    let store = Arc::new(MemoryStore::default());
+    let store = Arc::new(MemoryState::default());
     let shared = Arc::clone(&store);
     let garden = Garden::new(|builder| builder.store(shared));
     let mut seen = std::collections::BTreeSet::new();
@@ -576,7 +576,7 @@ fn a_confirmation_may_apply_to_the_session() {
 #[test]
 fn the_end_of_a_session_revokes_its_tokens() {
     // REQ-GATE-08, REQ-TOK-11, REQ-TOK-12, REQ-SES-02
-    let store = Arc::new(MemoryStore::default());
+    let store = Arc::new(MemoryState::default());
     let shared = Arc::clone(&store);
     let garden = Garden::new(|builder| builder.store(shared));
     block_on(async {
@@ -609,7 +609,7 @@ fn tokens_can_be_revoked() {
 #[test]
 fn a_thousand_tokens_are_live_at_once_and_expired_ones_go() {
     // REQ-TOK-13, REQ-TOK-17
-    let store = Arc::new(MemoryStore::default());
+    let store = Arc::new(MemoryState::default());
     let shared = Arc::clone(&store);
     let garden = Garden::new(|builder| builder.store(shared));
     let mut tokens = Vec::new();
@@ -631,7 +631,7 @@ fn a_thousand_tokens_are_live_at_once_and_expired_ones_go() {
 #[test]
 fn expired_records_are_purged_without_a_running_runtime() {
     // REQ-TOK-13
-    let store = Arc::new(MemoryStore::default());
+    let store = Arc::new(MemoryState::default());
     let shared = Arc::clone(&store);
     let garden = Garden::new(|builder| builder.store(shared));
     let kept = || block_on(store.list("confirmation_tokens", None, None, 9)).unwrap().len();
@@ -663,7 +663,7 @@ fn session_confirmations_apply_to_one_adapter_until_revoked() {
 fn unreadable_tokens_do_not_protect_others_from_revocation() {
     // REQ-TOK-12
     use mcp_aql::store::{Expected, NewRecord};
-    let store = Arc::new(MemoryStore::default());
+    let store = Arc::new(MemoryState::default());
     let shared = Arc::clone(&store);
     let garden = Garden::new(|builder| builder.store(shared));
     let token = garden.token("delete_bed", bed("b-1"));
@@ -940,7 +940,7 @@ fn each_policy_about_a_call_is_satisfied() {
     let minute = Duration::from_secs(60);
     let garden = Garden::new(|builder| {
         builder
-            .store(MemoryStore::default())
+            .store(MemoryState::default())
             .safety_loop(SafetyLoop::new().channel(MemoryChannel::default()))
             .policy(Policy::confirm("delete_bed").by_operator().for_session(minute))
             .policy(Policy::confirm("delete_*"))
@@ -965,7 +965,7 @@ fn each_policy_about_a_call_is_satisfied() {
 #[test]
 fn the_audit_log_may_be_kept_in_the_store() {
     // REQ-GATE-09
-    let store = Arc::new(MemoryStore::default());
+    let store = Arc::new(MemoryState::default());
     let shared = Arc::clone(&store);
     let garden = Garden::new(|builder| builder.store(shared).audit_in_store(true));
     garden.call("list_beds", bed("b-1"));
@@ -977,7 +977,7 @@ fn the_audit_log_may_be_kept_in_the_store() {
 #[test]
 fn the_audit_log_in_the_store_is_kept_as_long_as_it_is_to_be() {
     // REQ-GATE-09
-    let store = Arc::new(MemoryStore::default());
+    let store = Arc::new(MemoryState::default());
     let shared = Arc::clone(&store);
     let keep = Duration::from_secs(24 * 60 * 60);
     let garden =
@@ -999,8 +999,8 @@ fn the_audit_log_in_the_store_is_kept_as_long_as_it_is_to_be() {
 fn the_store_is_ready_before_the_first_audit_entry() {
     // REQ-GATE-09
     #[derive(Default)]
-    struct Slow(MemoryStore, AtomicU32);
-    impl Store for Slow {
+    struct Slow(MemoryState, AtomicU32);
+    impl StateStore for Slow {
         fn prepare(&self) -> BoxFuture<'_, Result<(), StoreError>> {
             self.1.fetch_add(1, Ordering::SeqCst);
             self.0.prepare()

@@ -8,10 +8,10 @@ use std::sync::Once;
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::prelude::*;
 use mcp_aql::safety_loop::SafetyLoop;
-use mcp_aql::store::MemoryStore;
+use mcp_aql::store::MemoryState;
 use mcp_aql::testing::leaks_internals;
 use mcp_aql::transport::Endpoint;
-use mcp_aql::{Adapter, Limits, Policy, Session};
+use mcp_aql::{Adapter, Policy, Session, SizeLimits};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tracing::field::{Field, Visit};
@@ -121,7 +121,7 @@ fn find_place(
 }
 
 fn adapter() -> Adapter {
-    let limits = Limits {
+    let limits = SizeLimits {
         max_request_size: 64 << 10,
         max_response_size: 1 << 20,
         max_string_length: 64 << 10,
@@ -464,7 +464,7 @@ fn secrets_in_variants_are_neither_logged_nor_shown() {
         .operation(delete_thing {})
         .policy(Policy::confirm("delete_thing").by_operator())
         .safety_loop(SafetyLoop::new().channel(people.clone()))
-        .store(MemoryStore::default())
+        .store(MemoryState::default())
         .without_config()
         .build()
         .unwrap();

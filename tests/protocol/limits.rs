@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use mcp_aql::limits::{ApiLimit, CostModel, Metric, Quota, RateLimits, Usage, Window};
 use mcp_aql::prelude::*;
+use mcp_aql::rate_limits::{ApiLimit, CostModel, Metric, Quota, RateLimits, Usage, Window};
 use mcp_aql::testing::Client;
 use mcp_aql::testing::TimeSource;
 use mcp_aql::{OperationResult, SemanticCategory};
@@ -322,7 +322,7 @@ fn calls_that_limits_reject_request_no_approval_and_use_none_up() {
     let (clock, people) = (Clock::new(), MemoryChannel::default());
     let hotel = Adapter::builder("hotel")
         .without_config()
-        .store(mcp_aql::store::MemoryStore::default())
+        .store(mcp_aql::store::MemoryState::default())
         .operation(list_rooms {})
         .operation(delete_hotel {})
         .rate_limits(RateLimits::new().limit(ApiLimit::global(1)))

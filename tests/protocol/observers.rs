@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_aql::AdapterBuilder;
-use mcp_aql::audit::CallOutcome;
 use mcp_aql::auth::Principal;
+use mcp_aql::observe::CallOutcome;
 use mcp_aql::prelude::*;
 use mcp_aql::transport::{CallScope, Endpoint};
 use serde_json::{Value, json};

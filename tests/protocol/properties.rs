@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use mcp_aql::transport::{CallScope, Endpoint};
-use mcp_aql::{Adapter, Limits};
+use mcp_aql::{Adapter, SizeLimits};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -151,7 +151,8 @@ static BOARD: LazyLock<Adapter> = LazyLock::new(adapter);
 static KEPT: LazyLock<Adapter> = LazyLock::new(adapter);
 
 fn adapter() -> Adapter {
-    let limits = Limits { max_nesting_depth: 8, max_array_elements: 100, ..Limits::default() };
+    let limits =
+        SizeLimits { max_nesting_depth: 8, max_array_elements: 100, ..SizeLimits::default() };
     builder().limits(limits).build().expect("the board is sound")
 }
 

@@ -10,7 +10,7 @@ use mcp_aql::operator::OperatorAccess as _;
 use mcp_aql::operator::{MemoryChannel, Operator, RequestKind};
 use mcp_aql::safety_loop::WithSafetyLoop as _;
 use mcp_aql::safety_loop::{Action, LoopMode, Risk, RiskTolerance, SafetyLoop};
-use mcp_aql::store::{MemoryStore, Store};
+use mcp_aql::store::{MemoryState, StateStore};
 use mcp_aql::testing::Client;
 use mcp_aql::testing::TimeSource;
 use mcp_aql::testing::leaks_internals;
@@ -24,7 +24,7 @@ struct Guard {
     adapter: Adapter,
     people: MemoryChannel,
     now: Arc<Mutex<DateTime<Utc>>>,
-    store: Arc<MemoryStore>,
+    store: Arc<MemoryState>,
 }
 
 fn policy() -> SafetyLoop {
@@ -51,7 +51,7 @@ impl Guard {
         settings: SafetyLoop,
         people: &MemoryChannel,
         now: &Arc<Mutex<DateTime<Utc>>>,
-        store: &Arc<MemoryStore>,
+        store: &Arc<MemoryState>,
     ) -> Adapter {
         let now = Arc::clone(now);
         Adapter::builder("guard")

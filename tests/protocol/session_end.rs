@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use mcp_aql::BoxFuture;
 use mcp_aql::audit::AuditSink;
 use mcp_aql::prelude::*;
-use mcp_aql::store::{MemoryStore, Store as _};
+use mcp_aql::store::{MemoryState, StateStore as _};
 use mcp_aql::transport::{CallScope, Endpoint};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -44,13 +44,13 @@ impl SlowLog {
 
 struct Garden {
     adapter: Adapter,
-    store: Arc<MemoryStore>,
+    store: Arc<MemoryState>,
     log: Arc<SlowLog>,
 }
 
 impl Garden {
     fn new() -> Self {
-        let (store, log) = (Arc::new(MemoryStore::default()), Arc::new(SlowLog::default()));
+        let (store, log) = (Arc::new(MemoryState::default()), Arc::new(SlowLog::default()));
         let builder = Adapter::builder("garden").operation(delete_bed {}).without_config();
         let builder = builder.store(Arc::clone(&store)).audit_sink(Arc::clone(&log));
         Self { adapter: builder.build().unwrap(), store, log }

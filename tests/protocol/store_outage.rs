@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use mcp_aql::limits::{ApiLimit, RateLimits};
 use mcp_aql::prelude::*;
-use mcp_aql::store::{Change, MemoryStore, Record, Store, StoreError};
+use mcp_aql::rate_limits::{ApiLimit, RateLimits};
+use mcp_aql::store::{Change, MemoryState, Record, StateStore, StoreError};
 use mcp_aql::testing::leaks_internals;
 use mcp_aql::{Adapter, BoxFuture};
 use serde_json::json;
@@ -17,7 +17,7 @@ use crate::leaks::logged;
 /// A store in memory that fails while `fails` is set.
 #[derive(Default)]
 struct Unreliable {
-    kept: MemoryStore,
+    kept: MemoryState,
     fails: AtomicBool,
 }
 
@@ -35,7 +35,7 @@ impl Unreliable {
     }
 }
 
-impl Store for Unreliable {
+impl StateStore for Unreliable {
     fn get<'a>(
         &'a self,
         collection: &'a str,

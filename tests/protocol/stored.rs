@@ -9,7 +9,7 @@ use mcp_aql::query::PageInfo;
 use mcp_aql::safety_loop::SafetyLoop;
 use mcp_aql::testing::Client;
 use mcp_aql::transport::{CallScope, Endpoint};
-use mcp_aql::{Adapter, Limits, Warning};
+use mcp_aql::{Adapter, SizeLimits, Warning};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde::Serialize;
@@ -193,7 +193,7 @@ impl Notes {
     }
 }
 
-fn adapter(limits: Limits) -> Adapter {
+fn adapter(limits: SizeLimits) -> Adapter {
     let builder = Adapter::builder("notes").operations(Notes::default());
     builder.limits(limits).without_config().build().expect("the adapter is sound")
 }
@@ -217,7 +217,7 @@ fn nested(levels: usize) -> Value {
 fn the_deepest_value_of_a_request_is_in_every_reply() {
     // REQ-ENC-12
     for levels in [8, 32, 64] {
-        let adapter = adapter(Limits { max_nesting_depth: levels, ..Limits::default() });
+        let adapter = adapter(SizeLimits { max_nesting_depth: levels, ..SizeLimits::default() });
         // Beside `operation`, which is one level less than inside of `params`.
         let deepest = nested(levels - 2);
         let created = ask(&adapter, json!({ "operation": "create_note", "anything": deepest }));
@@ -240,13 +240,13 @@ fn the_deepest_value_of_a_request_is_in_every_reply() {
 #[test]
 fn the_smallest_limits_leave_introspection_whole() {
     // REQ-INT-09, REQ-ENC-10 to REQ-ENC-12
-    let limits = Limits {
+    let limits = SizeLimits {
         max_request_size: 64 << 10,
         max_response_size: 1 << 20,
         max_string_length: 64 << 10,
         max_array_elements: 100,
         max_nesting_depth: 8,
-        ..Limits::default()
+        ..SizeLimits::default()
     };
     let board = crate::board::builder().limits(limits).build().expect("the limits are legal");
     let all = data(call(&board, "introspect", json!({ "query": "operations" })));
@@ -263,7 +263,7 @@ fn the_smallest_limits_leave_introspection_whole() {
 #[test]
 fn a_long_text_that_was_made_of_many_is_in_the_reply() {
     // REQ-ENC-09, REQ-ENC-10, REQ-LIF-04
-    let limits = Limits { max_string_length: 64 << 10, ..Limits::default() };
+    let limits = SizeLimits { max_string_length: 64 << 10, ..SizeLimits::default() };
     let adapter = adapter(limits);
     let text = "x".repeat(60 << 10);
     for _ in 0..4 {
@@ -293,10 +293,10 @@ fn a_long_text_that_was_made_of_many_is_in_the_reply() {
 #[test]
 fn rows_that_do_not_fit_leave_the_others_in_their_place() {
     // REQ-ENC-09, REQ-PAG-01, REQ-WRN-08
-    let adapter = adapter(Limits {
+    let adapter = adapter(SizeLimits {
         max_response_size: 1 << 20,
         result_budget: 100 << 20,
-        ..Limits::default()
+        ..SizeLimits::default()
     });
     // Two are too much on their own, and of the others four fill a reply.
     let bad = [2, 7];
@@ -365,10 +365,10 @@ fn rows_that_do_not_fit_leave_the_others_in_their_place() {
 
 /// An adapter whose replies have 1 MiB, with notes of these lengths.
 fn with_notes(lengths: &[usize]) -> Adapter {
-    let adapter = adapter(Limits {
+    let adapter = adapter(SizeLimits {
         max_response_size: 1 << 20,
         result_budget: 100 << 20,
-        ..Limits::default()
+        ..SizeLimits::default()
     });
     for length in lengths {
         data(call(&adapter, "grow_note", json!({ "length": length, "depth": 0 })));
@@ -581,7 +581,7 @@ fn the_operations_of_the_framework_start_and_answer_without_warnings() {
 #[test]
 fn a_repeated_member_is_refused_wherever_it_is() {
     // REQ-RQ-01, REQ-RQ-08
-    let adapter = adapter(Limits::default());
+    let adapter = adapter(SizeLimits::default());
     for (text, place) in [
         (r#"{"operation":"list_notes","operation":"create_note"}"#, "operation"),
         (r#"{"operation":"create_note","params":{},"params":{"anything":{}}}"#, "params"),
@@ -600,7 +600,7 @@ fn a_repeated_member_is_refused_wherever_it_is() {
 #[test]
 fn an_invalid_value_fails_only_its_item() {
     // REQ-BAT-02, REQ-ENC-02, REQ-ENC-05
-    let adapter = adapter(Limits { max_array_elements: 100, ..Limits::default() });
+    let adapter = adapter(SizeLimits { max_array_elements: 100, ..SizeLimits::default() });
     let long = vec!["1"; 101].join(",");
     for (value, expected, place) in [
         (r#"{"a":"\u0000"}"#, "VALIDATION_INVALID_ENCODING", "operations[1].params.anything.a"),
@@ -641,7 +641,7 @@ fn an_invalid_value_fails_only_its_item() {
 #[test]
 fn numbers_beyond_64_bits_are_refused_and_others_come_back_as_they_were() {
     // REQ-ENC-05
-    let adapter = adapter(Limits::default());
+    let adapter = adapter(SizeLimits::default());
     let create = |number: &str| {
         format!(r#"{{"operation":"create_note","params":{{"anything":{{"n":{number}}}}}}}"#)
     };
@@ -660,7 +660,7 @@ fn numbers_beyond_64_bits_are_refused_and_others_come_back_as_they_were() {
 #[test]
 fn numbers_of_seventeen_digits_are_the_same_wherever_they_were_stored() {
     // REQ-ENC-05
-    let adapter = adapter(Limits::default());
+    let adapter = adapter(SizeLimits::default());
     // Each is read as the number beside it by a parser that is fast instead of exact.
     for number in ["51.248178375505404", "-93.31137037688033", "31.245270191439438"] {
         let create =
@@ -709,7 +709,7 @@ fn null_is_not_a_version() {
 #[test]
 fn a_description_that_looks_like_a_stack_trace_is_in_the_details() {
     // REQ-ERR-05, REQ-ERR-06, REQ-CNF-09
-    let reply = call(&adapter(Limits::default()), "create_note", json!({}));
+    let reply = call(&adapter(SizeLimits::default()), "create_note", json!({}));
     assert_eq!(message(&reply), "Missing required parameter 'anything'. Expected: object");
     let description = "What to write at the beginning, that is, the note's own data.";
     assert_eq!(details(&reply)["missing_params"][0]["description"], description);
@@ -764,12 +764,12 @@ proptest! {
         depth in prop::sample::select(vec![8_usize, 32, 64]),
     ) {
         // REQ-RQ-08, REQ-ENC-02, REQ-ENC-05, REQ-ENC-09 to REQ-ENC-13, REQ-BAT-02
-        let adapter = adapter(Limits {
+        let adapter = adapter(SizeLimits {
             max_request_size: 256 << 10,
             max_string_length: 64 << 10,
             max_array_elements: 100,
             max_nesting_depth: depth,
-            ..Limits::default()
+            ..SizeLimits::default()
         });
         let anything = format!(r#"{{"value":{value}}}"#);
         let inside = format!(r#"{{"operation":"create_note","params":{{"anything":{anything}}}}}"#);

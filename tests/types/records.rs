@@ -17,7 +17,7 @@ macro_rules! records {
         $(
             mod $name {
                 use mcp_aql::prelude::*;
-                use mcp_aql::resource::MemoryStore;
+                use mcp_aql::resource::MemoryRecords;
                 use serde::{Deserialize, Serialize};
 
                 use crate::inner::*;
@@ -41,7 +41,7 @@ macro_rules! records {
 
                 pub(super) fn adapter() -> Adapter {
                     let builder = Adapter::builder("records").without_config();
-                    builder.resource(MemoryStore::<Record>::new()).build().unwrap()
+                    builder.resource(MemoryRecords::<Record>::new()).build().unwrap()
                 }
             }
         )+

@@ -1,8 +1,9 @@
 //! Measures calls that gates allow, against the same calls without gates.
 
 use mcp_aql::gatekeeper::Condition;
-use mcp_aql::limits::{ApiLimit, RateLimits, Window};
-use mcp_aql::{Adapter, Policy, Trust, TrustLevel};
+use mcp_aql::gatekeeper::Trust;
+use mcp_aql::rate_limits::{ApiLimit, RateLimits, Window};
+use mcp_aql::{Adapter, Policy, TrustLevel};
 use mcp_aql_bench::rows::Outcome;
 use mcp_aql_bench::table::{Row, Target, Unit};
 use mcp_aql_bench::{Result, Turns, in_turns, nanos_each_async};

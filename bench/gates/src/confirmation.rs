@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use mcp_aql::store::SqliteStore;
+use mcp_aql::store::SqliteState;
 use mcp_aql::testing::TimeSource;
 use mcp_aql::{Adapter, Policy};
 use mcp_aql_bench::rows::Outcome;
@@ -21,7 +21,7 @@ const MAX_TOKENS_PER_MINUTE: usize = 100;
 pub(crate) fn run(setup: Setup) -> Result<Outcome> {
     let folder = tempfile::tempdir()?;
     let plain = adapter(|builder| builder.policy(Policy::allow("delete_room")))?;
-    let file = SqliteStore::open(folder.path().join("state.db"));
+    let file = SqliteState::open(folder.path().join("state.db"));
     let row = |name: &str, what: &str, turns: Turns| Row {
         name: name.to_owned(),
         what: what.to_owned(),

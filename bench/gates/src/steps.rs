@@ -4,7 +4,7 @@ use mcp_aql::Adapter;
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::safety_loop::WithSafetyLoop as _;
 use mcp_aql::safety_loop::{LoopMode, SafetyLoop};
-use mcp_aql::store::MemoryStore;
+use mcp_aql::store::MemoryState;
 use mcp_aql_bench::rows::Outcome;
 use mcp_aql_bench::table::{Row, Target, Unit};
 use mcp_aql_bench::{Result, in_turns, nanos_each_async};
@@ -42,7 +42,7 @@ fn guarded(mode: LoopMode, pattern: Pattern) -> Result<Adapter> {
     let list = |first: usize| (first..PATTERNS).step_by(3).map(pattern);
     adapter(|builder| {
         // Without a store, blocks would be written to a file.
-        builder.store(MemoryStore::default()).safety_loop(
+        builder.store(MemoryState::default()).safety_loop(
             SafetyLoop::new()
                 .mode(mode)
                 .deny(list(0))

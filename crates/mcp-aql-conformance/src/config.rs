@@ -232,7 +232,7 @@ pub struct File {
     /// Values of parameters in all operations: identifiers of existing items.
     pub values: Map<String, Value>,
     /// The operations on each resource, by its name.
-    pub resources: BTreeMap<String, Resource>,
+    pub resources: BTreeMap<String, ResourceConfig>,
     /// Excluded operations and checks.
     pub skip: Vec<Exclusion>,
     /// Environment variables of the adapter.
@@ -269,7 +269,7 @@ pub struct Limits {
 /// `[resources.NAME]`: the operations on one resource. Omitted ones are inferred from names.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Resource {
+pub struct ResourceConfig {
     /// The parameter that identifies an item.
     pub id: Option<String>,
     /// The CREATE operation.

@@ -1,8 +1,8 @@
 //! Items for generated code only: not part of the public interface.
 
-pub use crate::log_targets::{CALLS, QUOTING_TARGETS};
+pub use crate::observe::log_targets::{CALLS, QUOTING_TARGETS};
 pub use crate::operation::{Fallible, Payload, Plain, PlainForm, ReturnForm};
-pub use crate::spec::{optional, required};
+pub use crate::schema::spec::{optional, required};
 pub use ::schemars;
 pub use ::serde_json;
 
@@ -15,9 +15,9 @@ use serde_json::Value;
 
 use crate::OperationError;
 use crate::error::echo;
+use crate::operation::update::{InputFieldSpec, Merge, UpdateInput};
 use crate::table::{InputSpec, ParameterSpec};
 use crate::text::{ConstText, const_eq};
-use crate::update::{InputFieldSpec, Merge, UpdateInput};
 
 /// Stops the build when `input` can change what identifies the resource, with a message that can
 /// name it.

@@ -8,19 +8,19 @@ use std::sync::Arc;
 use http::Extensions;
 use serde_json::{Map, Value};
 
-use crate::approvals::Approvals;
-use crate::audit::AuditSink;
-use crate::config_entry::Setting;
-use crate::further_query::FurtherQueries;
-use crate::future::BoxFuture;
+use crate::caller::session::Session;
+use crate::config::setting::Setting;
+use crate::config::tightening::Tightening;
+use crate::error::main_error::Result;
+use crate::gatekeeper::approvals::Approvals;
 use crate::gatekeeper::{CallTokens, Gate};
-use crate::main_error::Result;
+use crate::observe::audit::AuditSink;
+use crate::operation::further_query::FurtherQueries;
 use crate::operation::{Handler, OperationSpec, RenameParams, UpstreamMemory, UsageRecorder};
 use crate::router::{EndpointProfile, Entry};
 use crate::services::Services;
-use crate::session::Session;
-use crate::store::Store;
-use crate::tightening::Tightening;
+use crate::store::StateStore;
+use crate::util::future::BoxFuture;
 
 /// The settings of a capability that plugs into an adapter, such as rate limits. Each adapter that is built
 /// applies the configuration to its own copy of the settings, and then starts the extension.
@@ -65,7 +65,11 @@ pub trait Extension: Any + fmt::Debug + Send + Sync {
     }
 
     /// The store that an adapter of this name uses if none is set; `None` if a store in memory suffices.
-    fn default_store(&self, _adapter: &str, _problems: &mut Vec<String>) -> Option<Arc<dyn Store>> {
+    fn default_store(
+        &self,
+        _adapter: &str,
+        _problems: &mut Vec<String>,
+    ) -> Option<Arc<dyn StateStore>> {
         None
     }
 

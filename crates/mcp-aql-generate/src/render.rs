@@ -26,7 +26,7 @@ struct Target {
 const POSTGRES: Target = Target {
     dialect: "Postgres",
     database: "PostgresDatabase",
-    feature: "tokio-postgres",
+    feature: "postgres",
     variable: "DATABASE_URL",
     connect: "PostgresDatabase::connect(&database).await?",
     example: "postgres://user:password@localhost/database",
@@ -35,7 +35,7 @@ const POSTGRES: Target = Target {
 const SQLITE: Target = Target {
     dialect: "Sqlite",
     database: "RusqliteDatabase",
-    feature: "rusqlite",
+    feature: "sqlite",
     variable: "DATABASE_FILE",
     connect: "RusqliteDatabase::open(database)?",
     example: "shop.db",

@@ -3,10 +3,9 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use mcp_aql_core::Session;
 use mcp_aql_core::audit::{Confirmation, ConfirmationStep, ConfirmedBy};
-use mcp_aql_core::call_event::CallEvent;
-use mcp_aql_core::recorder::{Recorder, StoreAccess};
-use mcp_aql_core::session::Session;
+use mcp_aql_core::internal::observe::{CallEvent, Recorder, StoreAccess};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::{Family, MetricConstructor};
 use prometheus_client::metrics::gauge::Gauge;

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::main_error::{Error, Result};
+use mcp_aql_core::{Adapter, Error, Result};
 use prometheus_client::encoding::prometheus_text::encode;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -19,7 +18,7 @@ use crate::safety::SafetyGauges;
 /// the page to its own server, or call [`serve`](Self::serve).
 ///
 /// ```
-/// use mcp_aql::audit::Metrics;
+/// use mcp_aql::observe::Metrics;
 /// use mcp_aql::prelude::*;
 /// use serde_json::json;
 ///

@@ -1,6 +1,6 @@
 //! The open requests to operators and the blocked agents, with the feature `safety`.
 
-use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::Adapter;
 use mcp_aql_safety::operator::{Operator, OperatorAccess as _};
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;

@@ -10,7 +10,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use mcp_aql_core::main_error::Result;
+use mcp_aql_core::Result;
 use prometheus_client::encoding::prometheus_text;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -32,7 +32,7 @@ impl Metrics {
     /// [`Error::Io`](mcp_aql_core::Error::Io) if the listener has no address.
     ///
     /// ```no_run
-    /// use mcp_aql::audit::Metrics;
+    /// use mcp_aql::observe::Metrics;
     /// # use mcp_aql::Adapter;
     ///
     /// # async fn serve(adapter: Adapter) -> mcp_aql::Result<()> {

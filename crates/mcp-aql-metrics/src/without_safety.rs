@@ -1,6 +1,6 @@
 //! Stands in for the gauges of the safety loop if the feature `safety` is off.
 
-use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::Adapter;
 use prometheus_client::registry::Registry;
 
 /// The gauges of a safety loop, none without the feature `safety`.

@@ -26,7 +26,7 @@ pub use error_code::ErrorCode;
 pub use format::Format;
 pub use level::UnknownLevel;
 pub use limits::{
-    DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, LimitOutOfRange, Limits, MAX_PAGE_SIZE,
+    DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, LimitOutOfRange, MAX_PAGE_SIZE, SizeLimits,
 };
 pub use names::{
     RESERVED_OPERATIONS, RESERVED_PARAMETERS, is_public_name, is_scope, is_text_name, nearest_name,

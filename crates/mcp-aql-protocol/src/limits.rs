@@ -21,16 +21,16 @@ pub(crate) const DEFAULT_RESULT_BUDGET: usize = 64 << 10;
 /// replies that return it.
 ///
 /// ```
-/// use mcp_aql_protocol::Limits;
+/// use mcp_aql_protocol::SizeLimits;
 ///
-/// let limits = Limits { max_request_size: 256 * 1024, ..Limits::default() };
+/// let limits = SizeLimits { max_request_size: 256 * 1024, ..SizeLimits::default() };
 /// assert!(limits.check().is_ok());
 /// ```
 ///
 /// Source: MCP-AQL §4.7.5 (REQ-ENC-08 to REQ-ENC-14).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct Limits {
+pub struct SizeLimits {
     /// Bytes of the serialised tool arguments. Default 1 MiB; 64 KiB to 10 MiB.
     pub max_request_size: usize,
     /// Bytes of the JSON reply. Default 10 MiB; 1 MiB to 100 MiB.
@@ -49,7 +49,7 @@ pub struct Limits {
     pub result_budget: usize,
 }
 
-impl Default for Limits {
+impl Default for SizeLimits {
     fn default() -> Self {
         Self {
             max_request_size: 1 << 20,
@@ -63,7 +63,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl SizeLimits {
     /// Checks every limit against the protocol's range.
     ///
     /// # Errors
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn defaults_are_the_protocols() {
         // REQ-ENC-08 to REQ-ENC-12
-        let limits = Limits::default();
+        let limits = SizeLimits::default();
         assert_eq!(limits.max_request_size, 1_048_576);
         assert_eq!(limits.max_response_size, 10_485_760);
         assert_eq!(limits.max_string_length, 1_048_576);
@@ -128,7 +128,8 @@ mod tests {
     #[test]
     fn all_limits_outside_their_range_are_listed() {
         // REQ-ENC-08, REQ-ENC-12
-        let limits = Limits { max_request_size: 1, max_nesting_depth: 65, ..Limits::default() };
+        let limits =
+            SizeLimits { max_request_size: 1, max_nesting_depth: 65, ..SizeLimits::default() };
         let faults = limits.check().unwrap_err();
         let names: Vec<_> = faults.iter().map(|fault| fault.limit).collect();
         assert_eq!(names, ["max_request_size", "max_nesting_depth"]);

@@ -1,7 +1,7 @@
 //! Results of aggregates (REQ-AGG-04).
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::text::clean;
+use mcp_aql_core::OperationError;
+use mcp_aql_core::internal::text::clean;
 use mcp_aql_protocol::ErrorCode;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 

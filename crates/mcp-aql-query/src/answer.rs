@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use mcp_aql_core::paging::{Page, PageInfo, Pagination, QueryParts, RowCursors};
-use mcp_aql_core::projection::View;
+use mcp_aql_core::Page;
+use mcp_aql_core::internal::paging::{PageInfo, Pagination, QueryParts, RowCursors};
+use mcp_aql_core::internal::schema::View;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::aggregate::Aggregations;

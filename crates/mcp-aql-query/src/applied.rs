@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use mcp_aql_core::projection::ReportedFields;
+use mcp_aql_core::internal::schema::ReportedFields;
 
 /// The controls that the reply reports as applied (REQ-COL-10).
 #[derive(Debug, Clone, Default, serde::Serialize)]

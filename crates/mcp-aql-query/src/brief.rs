@@ -1,6 +1,6 @@
 //! The short form of a query's parameters, for lists of operations with their parameters.
 
-use mcp_aql_core::operation::BriefParameters;
+use mcp_aql_core::internal::operation::BriefParameters;
 
 use super::entry::QueryTable;
 use super::field_info::FieldInfo;

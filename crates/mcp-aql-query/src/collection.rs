@@ -3,9 +3,9 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::paging::{CursorKey, Page};
-use mcp_aql_core::projection::{Selection, View};
+use mcp_aql_core::internal::paging::CursorKey;
+use mcp_aql_core::internal::schema::{Selection, View};
+use mcp_aql_core::{OperationError, Page};
 use serde_json::{Map, Number, Value};
 
 use super::aggregate::Aggregations;

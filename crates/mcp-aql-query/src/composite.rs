@@ -1,14 +1,13 @@
 //! Queries as composite arguments of operations.
 
-use mcp_aql_core::argument::Argument;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::operation::{
+use mcp_aql_core::OperationError;
+use mcp_aql_core::internal::caller::Principal;
+use mcp_aql_core::internal::operation::{
     CompositeDescription, CompositeReader, CompositeSpec, CompositeTable, CompositeValue,
     NestedName, Parameter,
 };
-use mcp_aql_core::paging::CursorKey;
-use mcp_aql_core::principal::Principal;
-use mcp_aql_core::spec::ParameterSpec;
+use mcp_aql_core::internal::paging::CursorKey;
+use mcp_aql_core::internal::schema::{Argument, ParameterSpec};
 use serde_json::Value;
 
 use super::capabilities::Capabilities;

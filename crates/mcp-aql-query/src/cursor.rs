@@ -141,7 +141,7 @@ mod tests {
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     use proptest::prelude::*;
 
-    use mcp_aql_core::paging::CursorKey;
+    use mcp_aql_core::internal::paging::CursorKey;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! The description of a query's parameters for introspection (REQ-COL-08, REQ-COL-11, REQ-COL-12).
 
 use mcp_aql_core::constraint::Bound;
-use mcp_aql_core::shape::{Checks, Kind, Members, ObjectShape, Rest, Shape};
+use mcp_aql_core::internal::schema::shape::{Checks, Kind, Members, ObjectShape, Rest, Shape};
 use serde_json::{Value, json};
 
 use super::brief;

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::operation::{BriefParameters, NestedName};
-use mcp_aql_core::paging::CursorKey;
-use mcp_aql_core::shape;
-use mcp_aql_core::warning::{LateWarning, Warning};
+use mcp_aql_core::internal::error::LateWarning;
+use mcp_aql_core::internal::operation::{BriefParameters, NestedName};
+use mcp_aql_core::internal::paging::CursorKey;
+use mcp_aql_core::internal::schema::shape;
+use mcp_aql_core::{OperationError, Warning};
 use serde_json::Value;
 
 use super::capabilities::Capabilities;

@@ -36,16 +36,8 @@ mod model;
 mod model_builder;
 mod nested;
 mod nested_names;
-#[cfg_attr(
-    not(feature = "sql"),
-    expect(dead_code, reason = "only rows of databases have other types")
-)]
 mod odd_values;
 mod options;
-#[cfg_attr(
-    not(feature = "sql"),
-    expect(dead_code, reason = "only databases have rows of other types")
-)]
 pub mod plan;
 mod probe;
 mod read;
@@ -54,13 +46,13 @@ mod relationships;
 mod resource;
 mod resource_spec;
 mod single;
-#[cfg(feature = "sql")]
 pub mod sql;
 mod text;
 mod value;
 
-pub use mcp_aql_core::paging::{CursorKey, Page, PageInfo};
-pub use mcp_aql_core::projection::Selection;
+pub use mcp_aql_core::Page;
+pub use mcp_aql_core::internal::paging::{CursorKey, PageInfo};
+pub use mcp_aql_core::internal::schema::Selection;
 pub use {
     aggregate::Aggregations,
     capabilities::Capabilities,

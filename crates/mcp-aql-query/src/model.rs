@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use mcp_aql_core::projection::COMPUTED;
-use mcp_aql_core::shape::{Kind, Rest, Shape, Shapes};
+use mcp_aql_core::internal::schema::COMPUTED;
+use mcp_aql_core::internal::schema::shape::{Kind, Rest, Shape, Shapes};
 
 use super::columns::Column;
 use super::field_info::FieldInfo;
@@ -44,7 +44,7 @@ pub struct ResourceSchema {
     pub(crate) default_sort: Vec<DefaultSort>,
     pub(crate) relationships: &'static [RelationshipType],
     /// The members of the JSON form, as far as the schema describes them.
-    pub(crate) members: Members,
+    pub(crate) members: MemberTree,
     /// Problems that only the schema reveals, reported when the adapter is built.
     pub(crate) problems: Vec<String>,
 }
@@ -62,12 +62,12 @@ pub(crate) enum ShownPath {
 
 /// The members of a JSON object.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Members {
-    pub(crate) known: BTreeMap<String, Members>,
+pub(crate) struct MemberTree {
+    pub(crate) known: BTreeMap<String, MemberTree>,
     /// Whether other members are possible: the object is a map, or its type is unknown.
     pub(crate) open: bool,
     /// The members of the entries of a map, if they have one type.
-    pub(crate) each: Option<Box<Members>>,
+    pub(crate) each: Option<Box<MemberTree>>,
 }
 
 impl ResourceSchema {
@@ -80,7 +80,7 @@ impl ResourceSchema {
             presets: spec.presets.to_vec(),
             default_sort: spec.default_sort.to_vec(),
             relationships: spec.relationships,
-            members: Members::default(),
+            members: MemberTree::default(),
             problems: Vec::new(),
         }
     }
@@ -204,7 +204,7 @@ impl<T> Model<T> {
     }
 }
 
-impl Members {
+impl MemberTree {
     /// The members of values of this shape.
     pub(super) fn of(shape: &Shape, shapes: &Shapes, depth: usize) -> Self {
         // Types may be recursive.

@@ -3,17 +3,16 @@
 use std::any::TypeId;
 use std::cell::RefCell;
 
-use mcp_aql_core::introspection::TypeRegistry;
-use mcp_aql_core::projection::COMPUTED;
-use mcp_aql_core::shape::{self, Compiler, Kind, Shape};
-use mcp_aql_core::spec::SchemaFn;
+use mcp_aql_core::internal::introspection::TypeRegistry;
+use mcp_aql_core::internal::schema::shape::{Compiler, Kind, Shape};
+use mcp_aql_core::internal::schema::{COMPUTED, SchemaFn, shape};
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use super::columns::ColumnType;
 use super::field_info::FieldInfo;
-use super::model::{ColumnRef, Members, Model, ResourceSchema};
+use super::model::{ColumnRef, MemberTree, Model, ResourceSchema};
 use super::resource::Resource;
 use super::resource_spec::FieldSpec;
 use super::value::ValueKind;
@@ -58,7 +57,7 @@ impl<T: Resource> Model<T> {
             model.add(format!("{COMPUTED}.{}", field.name), field, true, &mut kinds);
         }
         let shapes = types.forms_in(&whole, &mut compiler);
-        model.table.members = Members::of(&whole, shapes, 0);
+        model.table.members = MemberTree::of(&whole, shapes, 0);
         model.table.check();
         model
     }

@@ -1,6 +1,6 @@
 //! The names that callers send as parameters although they belong inside one.
 
-use mcp_aql_core::operation::NestedName;
+use mcp_aql_core::internal::operation::NestedName;
 use serde_json::Value;
 
 use super::read::{AGGREGATE_KEYS, QuerySurface};

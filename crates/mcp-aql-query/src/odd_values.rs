@@ -2,9 +2,10 @@
 
 use std::sync::Mutex;
 
-use mcp_aql_core::sync::lock;
-use mcp_aql_core::text::clean;
-use mcp_aql_core::warning::{LateWarning, Severity, Warning};
+use mcp_aql_core::internal::error::LateWarning;
+use mcp_aql_core::internal::text::clean;
+use mcp_aql_core::internal::util::lock;
+use mcp_aql_core::{Severity, Warning};
 use serde_json::{Value, json};
 
 /// The fields of one row whose values have another type.

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use mcp_aql_core::paging::CursorKey;
-use mcp_aql_core::projection::Selection;
+use mcp_aql_core::internal::paging::CursorKey;
+use mcp_aql_core::internal::schema::Selection;
 
 use super::applied::Applied;
 use super::cursor;
@@ -12,7 +12,7 @@ use super::odd_values::OddValues;
 use super::text::TextQuery;
 use super::value::Scalar;
 
-pub use mcp_aql_core::projection::FieldIndex;
+pub use mcp_aql_core::internal::schema::FieldIndex;
 
 /// A parsed request for a collection.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::columns::{Access, CapturedColumn, Column, ColumnValue, NativeColumn};
+use super::columns::{CapturedColumn, Column, ColumnValue, FieldAccess, NativeColumn};
 use super::resource::{ComputedFields, Resource};
 use super::resource_spec::FieldSpec;
 
@@ -15,7 +15,7 @@ use super::resource_spec::FieldSpec;
 #[derive(Debug)]
 pub struct Probe<A>(PhantomData<A>);
 
-impl<A: Access> Probe<A>
+impl<A: FieldAccess> Probe<A>
 where
     A::Value: ColumnValue + Serialize,
 {
@@ -51,7 +51,7 @@ pub trait Fallback {
     const LIST: bool = false;
 }
 
-impl<A: Access> Fallback for Probe<A>
+impl<A: FieldAccess> Fallback for Probe<A>
 where
     A::Value: Serialize + JsonSchema,
 {

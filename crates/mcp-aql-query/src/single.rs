@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::paging::{CursorKey, Page};
-use mcp_aql_core::projection::{DisplayedRow, Selection, View};
+use mcp_aql_core::internal::paging::CursorKey;
+use mcp_aql_core::internal::schema::{DisplayedRow, Selection, View};
+use mcp_aql_core::{OperationError, Page};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 

@@ -6,21 +6,16 @@ mod tests;
 use std::any::Any;
 use std::sync::Arc;
 
-use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::audit::AuditSink;
-use mcp_aql_core::config_entry::Setting;
-use mcp_aql_core::extension::{
+use mcp_aql_core::internal::config::{Setting, Tightening};
+use mcp_aql_core::internal::extension::{
     Extension, ExtensionOperation, ExtensionParts, PreparedExtension, RegisteredAdapter, Service,
     StartedExtension,
 };
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::gatekeeper::Policy;
-use mcp_aql_core::main_error::Result;
-use mcp_aql_core::services::Services;
-use mcp_aql_core::session::Session;
-use mcp_aql_core::store::Store;
-use mcp_aql_core::tightening::Tightening;
-use mcp_aql_stores::SqliteStore;
+use mcp_aql_core::internal::services::Services;
+use mcp_aql_core::store::StateStore;
+use mcp_aql_core::{Adapter, BoxFuture, Policy, Result, Session};
+use mcp_aql_stores::SqliteState;
 use serde::Deserialize;
 
 use crate::console::start_console;
@@ -129,11 +124,15 @@ impl Extension for SafetyLoop {
     }
 
     /// The blocks of an enabled safety loop must outlive the process.
-    fn default_store(&self, adapter: &str, problems: &mut Vec<String>) -> Option<Arc<dyn Store>> {
+    fn default_store(
+        &self,
+        adapter: &str,
+        problems: &mut Vec<String>,
+    ) -> Option<Arc<dyn StateStore>> {
         if self.current_mode() == LoopMode::Disabled {
             return None;
         }
-        match SqliteStore::in_user_state(adapter) {
+        match SqliteState::in_user_state(adapter) {
             Ok(store) => Some(Arc::new(store)),
             Err(error) => {
                 problems.push(format!(

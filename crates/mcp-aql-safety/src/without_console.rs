@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_aql_core::main_error::Result;
+use mcp_aql_core::Result;
 
 use crate::safety_loop::{SafetyCore, SafetyLoop};
 

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use mcp_aql_core::future::{BoxFuture, erased};
-use mcp_aql_core::operation::{CallScope, ExecutionCall, Handler, RegisteredOperation};
-use mcp_aql_core::response::Reply;
-use mcp_aql_core::router::Endpoint;
+use mcp_aql_core::BoxFuture;
+use mcp_aql_core::internal::operation::{CallScope, ExecutionCall, Handler, RegisteredOperation};
+use mcp_aql_core::internal::response::Reply;
+use mcp_aql_core::internal::router::Endpoint;
+use mcp_aql_core::internal::util::erased;
 use serde_json::{Map, Value};
 
 use super::adapter_tools::AdapterTools;

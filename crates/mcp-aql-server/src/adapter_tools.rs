@@ -4,19 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::call_tracer::CallTracer;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::execution::EndScope;
-use mcp_aql_core::future::{BoxFuture, erased};
-use mcp_aql_core::operation::CallScope;
-use mcp_aql_core::principal::Principal;
-use mcp_aql_core::request::Arguments;
-use mcp_aql_core::router::{Endpoint, EndpointMode};
-use mcp_aql_core::session::Session;
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::caller::Principal;
+use mcp_aql_core::internal::execution::EndScope;
+use mcp_aql_core::internal::observe::CallTracer;
+use mcp_aql_core::internal::operation::CallScope;
+use mcp_aql_core::internal::request::Arguments;
+use mcp_aql_core::internal::router::Endpoint;
+use mcp_aql_core::internal::util::{erased, lock};
 use mcp_aql_core::transport::Extensions;
-use mcp_aql_protocol::{EndpointPermissions, Limits, SemanticCategory};
+use mcp_aql_core::{Adapter, BoxFuture, EndpointMode, OperationError, Session};
+use mcp_aql_protocol::{EndpointPermissions, SemanticCategory, SizeLimits};
 use serde_json::{Map, Value, json};
 
 use super::rpc_error::RpcError;
@@ -174,7 +171,7 @@ impl ToolService for AdapterTools {
         Some(tools)
     }
 
-    fn limits(&self) -> &Limits {
+    fn limits(&self) -> &SizeLimits {
         self.adapter.limits()
     }
 
@@ -242,7 +239,7 @@ impl ToolService for AdapterTools {
 
     fn unknown_tool(&self, name: &str) -> RpcError {
         let known: Vec<_> = self.tools.iter().map(|(_, tool)| tool.name.as_str()).collect();
-        let name = mcp_aql_core::text::clean(name);
+        let name = mcp_aql_core::internal::text::clean(name);
         let message = format!("Unknown tool '{name}'. The tools are: {}", known.join(", "));
         RpcError::new(-32602, message)
     }
@@ -305,7 +302,7 @@ fn input_schema(batch: bool) -> Map<String, Value> {
 
 /// The members of a tool's `_meta`. Claude Code reads how many characters of a result it should pass on to the model
 /// instead of its own limit, which the default budget exceeds. A reply has at most as many characters as bytes.
-fn tool_meta(limits: &Limits) -> Map<String, Value> {
+fn tool_meta(limits: &SizeLimits) -> Map<String, Value> {
     let characters = limits.result_budget.min(MAX_RESULT_CHARS);
     Map::from_iter([("anthropic/maxResultSizeChars".to_owned(), characters.into())])
 }

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::request::too_large;
+use mcp_aql_core::OperationError;
+use mcp_aql_core::internal::request::too_large;
 use mcp_aql_protocol::ErrorCode;
 
 /// The remaining space for the replies to one batch, which are buffered until the last one is
 /// complete. It starts at the size limit of a single reply.
 #[derive(Debug, Clone)]
-pub(super) struct BatchBudget(Arc<Inner>);
+pub(super) struct BatchBudget(Arc<BudgetState>);
 
 #[derive(Debug)]
-struct Inner {
+struct BudgetState {
     limit: usize,
     left: AtomicUsize,
     /// Set once a reply did not fit.
@@ -23,7 +23,7 @@ struct Inner {
 impl BatchBudget {
     /// Creates space for replies of this many bytes.
     pub(super) fn new(limit: usize) -> Self {
-        Self(Arc::new(Inner { limit, left: limit.into(), is_full: false.into() }))
+        Self(Arc::new(BudgetState { limit, left: limit.into(), is_full: false.into() }))
     }
 
     /// Reserves space for a reply of this many bytes. Returns `false` if the rest is too small.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use mcp_aql_core::operation::Cancellation;
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::operation::Cancellation;
+use mcp_aql_core::internal::util::lock;
 
 /// The running requests by their ids in canonical form.
 ///
@@ -20,12 +20,12 @@ pub(super) struct Calls {
 /// client gets both answers, in any order.
 #[derive(Debug)]
 struct SameIdCalls {
-    one: RunningCall,
-    others: Vec<RunningCall>,
+    one: CancellableCall,
+    others: Vec<CancellableCall>,
 }
 
 #[derive(Debug)]
-struct RunningCall {
+struct CancellableCall {
     number: i64,
     cancellation: Cancellation,
 }
@@ -37,7 +37,7 @@ impl Calls {
 
     pub(super) fn begin(&self, id: &Arc<str>, cancellation: Cancellation) -> i64 {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let one = RunningCall { number, cancellation };
+        let one = CancellableCall { number, cancellation };
         let mut running = self.running();
         match running.get_mut(id) {
             Some(twins) => twins.others.push(one),
@@ -70,7 +70,7 @@ impl Calls {
         let Some(SameIdCalls { one, others }) = self.running().remove(id) else {
             return Vec::new();
         };
-        let cancel = |request: RunningCall| {
+        let cancel = |request: CancellableCall| {
             request.cancellation.cancel();
             request.number
         };

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcp_aql_core::session::Session;
+use mcp_aql_core::Session;
 use serde_json::{Map, Value};
 
 use super::elicitation::takes_questions;

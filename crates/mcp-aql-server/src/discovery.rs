@@ -1,8 +1,7 @@
 //! The calls of `introspect` that descriptions and instructions show.
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::operation::Handler;
-use mcp_aql_core::router::EndpointMode;
+use mcp_aql_core::internal::operation::Handler;
+use mcp_aql_core::{Adapter, EndpointMode};
 
 /// The `introspect` call for the list of operations.
 pub(super) const CALL_FOR_THE_LIST: &str =

@@ -6,9 +6,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::future::{BoxFuture, erased};
-use mcp_aql_core::session::Session;
+use mcp_aql_core::internal::util::erased;
+use mcp_aql_core::{BoxFuture, OperationError, Session};
 use mcp_aql_protocol::{ErrorCode, SemanticCategory};
 use tokio::sync::Notify;
 
@@ -310,7 +309,7 @@ impl Drop for OpenReply {
 
 #[cfg(test)]
 mod tests {
-    use mcp_aql_core::future::poll_once;
+    use mcp_aql_core::internal::util::poll_once;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcp_aql_core::elicitation::{RepeatedCall, UserQuestion};
+use mcp_aql_core::internal::caller::{RepeatedCall, UserQuestion};
 use mcp_aql_core::transport::{Elicitation, UserAnswer};
 use serde_json::{Map, Value, json};
 

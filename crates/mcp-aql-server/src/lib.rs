@@ -26,14 +26,9 @@ mod rpc_error;
 mod server;
 mod service;
 mod signatures;
-#[cfg(all(feature = "stdio", target_os = "linux"))]
+#[cfg_attr(not(target_os = "linux"), path = "without_standard_pipes.rs")]
 mod standard_pipes;
-#[cfg(all(feature = "stdio", not(target_os = "linux")))]
-#[path = "without_standard_pipes.rs"]
-mod standard_pipes;
-#[cfg(feature = "stdio")]
 mod stdio;
-#[cfg(any(feature = "stdio", feature = "http"))]
 pub mod stop;
 mod stream;
 mod task_source;
@@ -52,7 +47,6 @@ pub use rpc_error::RpcError;
 pub use service::{
     ServerDescription, ToolAnswer, ToolDefinition, ToolHints, ToolService, ToolWork,
 };
-#[cfg(feature = "stdio")]
 pub use stdio::{ServeStdio, serve_tools_stdio};
 pub use stream::{ServeStream, serve_tools};
 pub use task_source::TaskSource;

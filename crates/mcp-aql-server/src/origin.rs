@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_aql_core::call_origin::{CallOrigin, TransportKind};
+use mcp_aql_core::internal::caller::{CallOrigin, TransportKind};
 
 use super::mcp_version::MCP_VERSIONS;
 use super::request_meta::RequestMeta;

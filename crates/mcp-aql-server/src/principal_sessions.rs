@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use mcp_aql_core::principal::Principal;
-use mcp_aql_core::session::Session;
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::Session;
+use mcp_aql_core::internal::caller::Principal;
+use mcp_aql_core::internal::util::lock;
 
 /// The number of sessions from which those that are not in use are dropped.
 const MAX_UNUSED: usize = 10_000;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use mcp_aql_core::future::{BoxFuture, erased};
-use mcp_aql_core::operation::ProgressSink;
+use mcp_aql_core::BoxFuture;
+use mcp_aql_core::internal::operation::ProgressSink;
+use mcp_aql_core::internal::util::erased;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio::sync::watch;

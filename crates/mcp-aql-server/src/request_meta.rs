@@ -1,7 +1,7 @@
 //! The `_meta` of a request: the version, the progress token and the client's label.
 
-use mcp_aql_core::call_origin::TraceContext;
-use mcp_aql_core::request::{Arguments, read_value};
+use mcp_aql_core::internal::caller::TraceContext;
+use mcp_aql_core::internal::request::{Arguments, read_value};
 use serde_json::{Map, Value};
 
 use crate::rpc_error::RpcError;

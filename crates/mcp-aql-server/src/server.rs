@@ -5,14 +5,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::future::erased;
-use mcp_aql_core::operation::{CallScope, Cancellation};
-use mcp_aql_core::principal::Principal;
-use mcp_aql_core::request::Arguments;
-use mcp_aql_core::response::Reply;
-use mcp_aql_core::session::Session;
-use mcp_aql_protocol::Limits;
+use mcp_aql_core::internal::caller::Principal;
+use mcp_aql_core::internal::operation::{CallScope, Cancellation};
+use mcp_aql_core::internal::request::Arguments;
+use mcp_aql_core::internal::response::Reply;
+use mcp_aql_core::internal::util::erased;
+use mcp_aql_core::{OperationError, Session};
+use mcp_aql_protocol::SizeLimits;
 use tokio_util::sync::CancellationToken;
 
 use super::batch_budget::{BatchBudget, FEWER_CALLS_ADVICE};
@@ -165,7 +164,7 @@ impl Server {
         self.shared.service()
     }
 
-    pub(super) fn limits(&self) -> &Limits {
+    pub(super) fn limits(&self) -> &SizeLimits {
         self.service().limits()
     }
 
@@ -356,8 +355,8 @@ mod tests {
 
     use super::super::adapter_tools::AdapterTools;
     use super::*;
-    use mcp_aql_core::adapter::Adapter;
-    use mcp_aql_core::response::Reply;
+    use mcp_aql_core::Adapter;
+    use mcp_aql_core::internal::response::Reply;
     use serde_json::Value;
 
     fn server() -> Server {

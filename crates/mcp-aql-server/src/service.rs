@@ -7,16 +7,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use mcp_aql_core::call_tracer::CallTracer;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::log_targets::logs_calls;
-use mcp_aql_core::operation::CallScope;
-use mcp_aql_core::request::Arguments;
-use mcp_aql_core::response::Reply;
-use mcp_aql_core::session::Session;
+use mcp_aql_core::internal::observe::{CallTracer, logs_calls};
+use mcp_aql_core::internal::operation::CallScope;
+use mcp_aql_core::internal::request::Arguments;
+use mcp_aql_core::internal::response::Reply;
 use mcp_aql_core::transport::Extensions;
-use mcp_aql_protocol::{Limits, SemanticCategory};
+use mcp_aql_core::{BoxFuture, OperationError, Session};
+use mcp_aql_protocol::{SemanticCategory, SizeLimits};
 use serde_json::{Map, Value};
 
 use super::drain::RunningCall;
@@ -63,7 +60,7 @@ pub trait ToolService: Send + Sync + 'static {
     }
 
     /// Returns the limits on requests and replies.
-    fn limits(&self) -> &Limits;
+    fn limits(&self) -> &SizeLimits;
 
     /// Returns the maximum length of a message, in bytes.
     fn max_message_bytes(&self) -> usize {

@@ -1,7 +1,8 @@
 //! Selects how much of each operation the tool descriptions show, within a budget.
 
-use mcp_aql_core::adapter::{Adapter, default_description_budget};
-use mcp_aql_core::operation::{Handler, RegisteredOperation};
+use mcp_aql_core::Adapter;
+use mcp_aql_core::internal::adapter::default_description_budget;
+use mcp_aql_core::internal::operation::{Handler, RegisteredOperation};
 
 use super::token_estimate::estimated_tokens;
 

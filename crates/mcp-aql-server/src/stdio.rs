@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::execution::EndScope;
-use mcp_aql_core::future::erased;
-use mcp_aql_core::main_error::Result;
+use mcp_aql_core::internal::execution::EndScope;
+use mcp_aql_core::internal::util::erased;
+use mcp_aql_core::{Adapter, Result};
 use tokio::io::AsyncWriteExt as _;
 
 use super::adapter_tools::AdapterTools;

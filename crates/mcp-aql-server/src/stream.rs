@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::main_error::Result;
+use mcp_aql_core::{Adapter, Result};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::adapter_tools::AdapterTools;

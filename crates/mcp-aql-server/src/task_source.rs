@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::operation::CallScope;
-use mcp_aql_core::response::Reply;
+use mcp_aql_core::BoxFuture;
+use mcp_aql_core::internal::operation::CallScope;
+use mcp_aql_core::internal::response::Reply;
 use serde_json::{Map, Value, json};
 
 /// The extension of MCP 2026-07-28 for tasks, in the capabilities of clients and servers.

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use mcp_aql_protocol::{SemanticCategory, is_public_name};
 use serde_json::{Map, Value};
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::operation::{Handler, OperationSpec};
-use mcp_aql_core::router::{Endpoint, EndpointMode, Entry, Family};
+use mcp_aql_core::internal::operation::{Handler, OperationSpec};
+use mcp_aql_core::internal::router::{Endpoint, Entry, Family};
+use mcp_aql_core::{Adapter, EndpointMode};
 
 use super::discovery::{
     CALL_FOR_THE_LIST, call_by_name, call_for_operations, instructions, introspect_tool,

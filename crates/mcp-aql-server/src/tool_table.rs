@@ -33,13 +33,13 @@ struct ToolList<'a> {
     ttl_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_scope: Option<&'static str>,
-    tools: Vec<ListedTool<'a>>,
+    tools: Vec<ToolEntry<'a>>,
 }
 
 /// A tool in the answer to `tools/list`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ListedTool<'a> {
+struct ToolEntry<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<&'a str>,
@@ -77,7 +77,7 @@ struct ToolExecution {
 
 impl ToolLists {
     fn new(definitions: &[ToolDefinition], tasks: Option<&dyn TaskSource>) -> Self {
-        let tools = definitions.iter().map(ListedTool::new).collect();
+        let tools = definitions.iter().map(ToolEntry::new).collect();
         let mut list = ToolList { result_type: None, ttl_ms: None, cache_scope: None, tools };
         // Names, texts and JSON always serialize.
         let legacy = serde_json::to_string(&list).unwrap_or_default();
@@ -104,7 +104,7 @@ impl ToolList<'_> {
     }
 }
 
-impl<'a> ListedTool<'a> {
+impl<'a> ToolEntry<'a> {
     fn new(definition: &'a ToolDefinition) -> Self {
         let ToolHints { read_only, destructive, idempotent, open_world } = definition.hints;
         Self {

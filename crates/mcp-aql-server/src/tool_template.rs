@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use mcp_aql_protocol::SemanticCategory;
 
-use mcp_aql_core::operation::{Handler, OperationSpec};
-use mcp_aql_core::router::Family;
+use mcp_aql_core::internal::operation::{Handler, OperationSpec};
+use mcp_aql_core::internal::router::Family;
 
 /// The fixed parts of a template.
 pub(super) struct Template {

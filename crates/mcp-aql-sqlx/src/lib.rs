@@ -22,12 +22,12 @@
 //!
 //! # Beside rusqlite
 //!
-//! The features `rusqlite`, `sqlite`, `safety` and `console` of mcp-aql use SQLite through rusqlite, also in the same
+//! The features `sqlite`, `safety` and `console` of mcp-aql use SQLite through rusqlite, also in the same
 //! program:
 //!
 //! ```toml
 //! [dependencies]
-//! mcp-aql = { version = "0.1", features = ["sql", "sqlite"] }
+//! mcp-aql = { version = "0.1", features = ["query", "sqlite"] }
 //! mcp-aql-sqlx = { version = "0.1", features = ["sqlite"] }
 //! sqlx = { version = "0.9", default-features = false, features = ["runtime-tokio"] }
 //! ```

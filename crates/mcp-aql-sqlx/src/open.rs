@@ -1,6 +1,6 @@
 //! A connection with an open transaction.
 
-use mcp_aql_query::sql::{Access, DatabaseError, WaitLimits};
+use mcp_aql_query::sql::{AccessMode, DatabaseError, WaitLimits};
 use sqlx::pool::PoolConnection;
 use sqlx::{Executor, Pool, SqlSafeStr as _, SqlStr};
 use tokio::runtime::Handle;
@@ -51,7 +51,7 @@ where
     }
 
     /// Ends the transaction and keeps its changes.
-    pub(crate) async fn commit(mut self, access: Access) -> Result<(), DatabaseError> {
+    pub(crate) async fn commit(mut self, access: AccessMode) -> Result<(), DatabaseError> {
         let cause = match self.execute("COMMIT".into_sql_str()).await {
             Ok(Ok(())) => {
                 drop(self.connection.take());
@@ -64,8 +64,8 @@ where
         };
         // Without an answer, the transaction may have ended either way.
         Err(match access {
-            Access::Read => DatabaseError::Busy(cause),
-            Access::Write => DatabaseError::Unknown(cause),
+            AccessMode::Read => DatabaseError::Busy(cause),
+            AccessMode::Write => DatabaseError::Unknown(cause),
         })
     }
 

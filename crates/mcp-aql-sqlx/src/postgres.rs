@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_aql_query::sql::{
-    Access, Database, DatabaseError, Dialect, PostgresReport, SqlValue, Statement, Transaction,
+    AccessMode, Database, DatabaseError, Dialect, PostgresReport, SqlValue, Statement, Transaction,
     Turn, WaitLimits, Writers,
 };
 use sqlx::error::BoxDynError;
@@ -85,7 +85,7 @@ impl Database for SqlxPostgres {
         std::ptr::from_ref(self.pool.options()).addr()
     }
 
-    async fn begin(&self, access: Access) -> Result<SqlxPostgresTransaction, DatabaseError> {
+    async fn begin(&self, access: AccessMode) -> Result<SqlxPostgresTransaction, DatabaseError> {
         let turn = self.writers.turn(access, &self.limits).await?;
         let limits = self.limits;
         // The text has numbers of this program only.
@@ -100,12 +100,12 @@ impl Database for SqlxPostgres {
 ///
 /// ```
 /// use mcp_aql::query::sql::{SqlValue, Statement};
-/// use mcp_aql::resource::{Access, Database, DatabaseError, Transaction};
+/// use mcp_aql::resource::{AccessMode, Database, DatabaseError, Transaction};
 /// use mcp_aql_sqlx::SqlxPostgres;
 ///
 /// /// Counts the orders.
 /// async fn count(database: &SqlxPostgres) -> Result<SqlValue, DatabaseError> {
-///     let mut transaction = database.begin(Access::Read).await?;
+///     let mut transaction = database.begin(AccessMode::Read).await?;
 ///     let sql = "SELECT count(*) FROM orders".to_owned();
 ///     let rows = transaction.run(Statement { sql, values: Vec::new() }).await?;
 ///     transaction.commit().await?;
@@ -115,7 +115,7 @@ impl Database for SqlxPostgres {
 pub struct SqlxPostgresTransaction {
     open: Open<Postgres>,
     limits: WaitLimits,
-    access: Access,
+    access: AccessMode,
     /// The turn of a transaction that writes.
     _turn: Turn,
 }

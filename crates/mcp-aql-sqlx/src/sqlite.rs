@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_aql_query::sql::{
-    Access, Database, DatabaseError, Dialect, SqlValue, Statement, Transaction, WaitLimits,
+    AccessMode, Database, DatabaseError, Dialect, SqlValue, Statement, Transaction, WaitLimits,
 };
 use sqlx::error::BoxDynError;
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
@@ -96,10 +96,10 @@ impl Database for SqlxSqlite {
         std::ptr::from_ref(self.pool.options()).addr()
     }
 
-    async fn begin(&self, access: Access) -> Result<SqlxSqliteTransaction, DatabaseError> {
+    async fn begin(&self, access: AccessMode) -> Result<SqlxSqliteTransaction, DatabaseError> {
         let begin = match access {
-            Access::Read => "BEGIN",
-            Access::Write => "BEGIN IMMEDIATE",
+            AccessMode::Read => "BEGIN",
+            AccessMode::Write => "BEGIN IMMEDIATE",
         };
         // A database in memory ends with its last connection, so that none may be closed.
         let begin = begin.into_sql_str();
@@ -112,12 +112,12 @@ impl Database for SqlxSqlite {
 ///
 /// ```
 /// use mcp_aql::query::sql::{SqlValue, Statement};
-/// use mcp_aql::resource::{Access, Database, DatabaseError, Transaction};
+/// use mcp_aql::resource::{AccessMode, Database, DatabaseError, Transaction};
 /// use mcp_aql_sqlx::SqlxSqlite;
 ///
 /// /// Counts the orders.
 /// async fn count(database: &SqlxSqlite) -> Result<SqlValue, DatabaseError> {
-///     let mut transaction = database.begin(Access::Read).await?;
+///     let mut transaction = database.begin(AccessMode::Read).await?;
 ///     let sql = "SELECT count(*) FROM orders".to_owned();
 ///     let rows = transaction.run(Statement { sql, values: Vec::new() }).await?;
 ///     transaction.commit().await?;
@@ -126,7 +126,7 @@ impl Database for SqlxSqlite {
 /// ```
 pub struct SqlxSqliteTransaction {
     open: Open<Sqlite>,
-    access: Access,
+    access: AccessMode,
 }
 
 impl fmt::Debug for SqlxSqliteTransaction {

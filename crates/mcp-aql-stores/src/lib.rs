@@ -1,7 +1,7 @@
 //! Stores of adapters in databases: one file with SQLite, and PostgreSQL for several machines.
 //!
 //! Authors of adapters use this crate as `mcp_aql::store`, with the features `sqlite` and `postgres` of
-//! `mcp-aql`. The trait [`Store`] documents the guarantees of every store.
+//! `mcp-aql`. The trait [`StateStore`] documents the guarantees of every store.
 
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -15,8 +15,8 @@ mod sql;
 mod sqlite;
 
 #[cfg(feature = "postgres")]
-pub use postgres::PostgresStore;
+pub use postgres::PostgresState;
 #[cfg(feature = "sqlite")]
-pub use sqlite::SqliteStore;
+pub use sqlite::SqliteState;
 
-use mcp_aql_core::store::{Change, Expected, NewRecord, Record, Store, StoreError};
+use mcp_aql_core::store::{Change, Expected, NewRecord, Record, StateStore, StoreError};

@@ -1,7 +1,7 @@
 //! The names of attributes and their fixed values. Those that begin with `mcp_aql` are defined by mcp-aql, the others
 //! by the semantic conventions of OpenTelemetry.
 
-use mcp_aql_core::call_origin::TransportKind;
+use mcp_aql_core::internal::caller::TransportKind;
 use opentelemetry::KeyValue;
 
 pub(crate) const METHOD: &str = "mcp.method.name";

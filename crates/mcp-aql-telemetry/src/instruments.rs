@@ -1,8 +1,8 @@
 //! The metrics.
 
 use mcp_aql_core::audit::{Confirmation, ConfirmationStep, ConfirmedBy};
-use mcp_aql_core::call_event::CallEvent;
-use mcp_aql_core::call_origin::CallOrigin;
+use mcp_aql_core::internal::caller::CallOrigin;
+use mcp_aql_core::internal::observe::CallEvent;
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Histogram, Meter};
 

@@ -7,7 +7,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::LookupSpan;
 
-use mcp_aql_core::log_targets::QUOTING_TARGETS;
+use mcp_aql_core::internal::observe::QUOTING_TARGETS;
 
 /// Returns a layer for the program's subscriber that adds the author's spans of `tracing` to the traces, as children of
 /// the span of their call. It leaves out the events, the spans of mcp-aql itself, which the spans of calls replace, and

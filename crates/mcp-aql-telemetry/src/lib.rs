@@ -14,7 +14,7 @@ mod tracer;
 
 use std::sync::Arc;
 
-use mcp_aql_core::adapter::AdapterBuilder;
+use mcp_aql_core::AdapterBuilder;
 
 pub use layer::{TraceIds, trace_ids, trace_layer};
 use setup::Providers;
@@ -42,7 +42,7 @@ pub trait WithOpenTelemetry: Sized {
     /// The collector is the one of `OTEL_EXPORTER_OTLP_ENDPOINT`; without an endpoint, nothing is recorded or exported.
     /// The name of the service is the name of the adapter, unless the environment sets another one. What was recorded
     /// is sent when the adapter stops serving, when a command ends, in
-    /// [`end_sessions`](mcp_aql_core::adapter::Adapter::end_sessions), and when the adapter is dropped.
+    /// [`end_sessions`](mcp_aql_core::Adapter::end_sessions), and when the adapter is dropped.
     /// Unusable variables are problems that [`build`](AdapterBuilder::build) reports.
     ///
     /// ```no_run

@@ -1,7 +1,7 @@
 //! The parents of spans.
 
-use mcp_aql_core::call_origin::{ActiveSpan, CallOrigin, TraceContext};
-use mcp_aql_core::call_tracer::CallStart;
+use mcp_aql_core::internal::caller::{ActiveSpan, CallOrigin, TraceContext};
+use mcp_aql_core::internal::observe::CallStart;
 use opentelemetry::propagation::{Extractor, TextMapPropagator as _};
 use opentelemetry::trace::{SpanContext, TraceContextExt as _};
 use opentelemetry::{Context, global};

@@ -4,9 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use mcp_aql_core::ErrorCode;
 use mcp_aql_core::audit::{AuditEntry, AuditObserver};
-use mcp_aql_core::call_event::{CallEvent, CallOutcome};
-use mcp_aql_core::call_origin::ActiveSpan;
-use mcp_aql_core::call_tracer::{CallSpan, CallStart, CallTracer};
+use mcp_aql_core::internal::caller::ActiveSpan;
+use mcp_aql_core::internal::observe::{CallEvent, CallOutcome, CallSpan, CallStart, CallTracer};
 use opentelemetry::global::{self, BoxedTracer};
 use opentelemetry::trace::{
     Link, SpanBuilder, SpanKind, Status, TraceContextExt as _, Tracer as _,

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use mcp_aql::OperationError;
 use mcp_aql::query::CursorKey;
 use mcp_aql::query::sql::{SqlValue, Statement};
-use mcp_aql::resource::{Access, Database, DatabaseError, Transaction as _};
+use mcp_aql::resource::{AccessMode, Database, DatabaseError, Transaction as _};
 use ring::rand::{SystemRandom, generate};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
 use sqlx::{PgPool, SqlitePool};
@@ -46,7 +46,7 @@ pub(crate) async fn cursor_key(database: &impl Database) -> Result<CursorKey, Bo
 }
 
 async fn read_or_create(database: &impl Database, new: &str) -> Result<String, DatabaseError> {
-    let mut transaction = database.begin(Access::Write).await?;
+    let mut transaction = database.begin(AccessMode::Write).await?;
     let insert = "INSERT INTO secret (name, value) VALUES ('cursor', $1) ON CONFLICT DO NOTHING";
     transaction.run(statement(insert, [new])).await?;
     let select = statement("SELECT value FROM secret WHERE name = 'cursor'", []);

@@ -21,12 +21,12 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use issuer::Issuer;
-use mcp_aql::audit::trace_layer;
+use mcp_aql::observe::trace_layer;
 use mcp_aql::auth::Access;
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::SqlTable;
 use mcp_aql::resource::{Database, SqlStore};
-use mcp_aql::store::{PostgresStore, SqliteStore, Store};
+use mcp_aql::store::{PostgresState, SqliteState, StateStore};
 use mcp_aql::{Adapter, HttpOptions};
 use mcp_aql_sqlx::{SqlxPostgres, SqlxSqlite};
 use model::{Project, Ticket};
@@ -191,10 +191,10 @@ fn start_others(arguments: &Arguments, options: &ServeArguments) -> std::io::Res
 /// Opens the database, and the state of the adapter beside it.
 async fn open(arguments: &Arguments) -> Result<Adapter, Box<dyn Error>> {
     if let Some(url) = &arguments.database_url {
-        let state = PostgresStore::connect(url)?.schema("team_state");
+        let state = PostgresState::connect(url)?.schema("team_state");
         adapter(SqlxPostgres::new(database::postgres(url).await?), state).await
     } else {
-        let state = SqliteStore::open(arguments.data.join("state.db"));
+        let state = SqliteState::open(arguments.data.join("state.db"));
         let pool = database::sqlite(&arguments.data.join("team.db")).await?;
         adapter(SqlxSqlite::new(pool), state).await
     }
@@ -202,7 +202,7 @@ async fn open(arguments: &Arguments) -> Result<Adapter, Box<dyn Error>> {
 
 async fn adapter<D: Database + Clone>(
     database: D,
-    state: impl Store,
+    state: impl StateStore,
 ) -> Result<Adapter, Box<dyn Error>> {
     let projects =
         SqlTable::<Project>::new(D::DIALECT, "project").search_column("name", "name_words");

@@ -3,7 +3,7 @@
 use mcp_aql::gatekeeper::Preview;
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::{SqlValue, Statement};
-use mcp_aql::resource::{Access, Database, Transaction as _};
+use mcp_aql::resource::{AccessMode, Database, Transaction as _};
 use serde::Serialize;
 use serde_json::json;
 
@@ -36,7 +36,7 @@ pub(crate) struct Export {
 impl<D: Database> TeamOperations<D> {
     /// Runs one query.
     async fn read(&self, query: Statement) -> Result<Vec<Vec<SqlValue>>, OperationError> {
-        Ok(self.database.begin(Access::Read).await?.run(query).await?)
+        Ok(self.database.begin(AccessMode::Read).await?.run(query).await?)
     }
 
     /// Finds the tickets that a cleanup would delete. If they are others when the confirmed call arrives, the user is
@@ -47,7 +47,7 @@ impl<D: Database> TeamOperations<D> {
         tenant: String,
         project_id: String,
     ) -> Result<Preview, OperationError> {
-        let mut transaction = self.database.begin(Access::Read).await?;
+        let mut transaction = self.database.begin(AccessMode::Read).await?;
         let project = "SELECT name FROM project WHERE tenant = $1 AND project_id = $2";
         let rows = transaction.run(statement(project, [&tenant, &project_id])).await?;
         let Some([SqlValue::Text(name)]) = rows.first().map(Vec::as_slice) else {
@@ -79,7 +79,7 @@ impl<D: Database> TeamOperations<D> {
         /// The project.
         project_id: String,
     ) -> Result<Cleanup, OperationError> {
-        let mut transaction = self.database.begin(Access::Write).await?;
+        let mut transaction = self.database.begin(AccessMode::Write).await?;
         let delete = "DELETE FROM ticket
             WHERE tenant = $1 AND project_id = $2 AND status = 'done' RETURNING ticket_id";
         let rows = transaction.run(statement(delete, [&tenant, &project_id])).await?;

@@ -177,7 +177,7 @@ pub(crate) fn access_impl(
         struct #access;
         #(#conditions)*
         #[automatically_derived]
-        impl #runtime::__private::column::Access for #access {
+        impl #runtime::__private::column::FieldAccess for #access {
             type Row = #item;
             type Value = #ty;
             fn with<__R>(

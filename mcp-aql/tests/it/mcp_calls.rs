@@ -10,7 +10,7 @@ use mcp_aql::prelude::JsonSchema;
 use mcp_aql::table::{Call, ExampleSpec, OperationEntry, OperationSpec};
 use mcp_aql::table::{ParameterEntry, ParameterSpec, ReturnsSpec};
 use mcp_aql::testing::Client;
-use mcp_aql::{Adapter, EndpointMode, Limits, Operations, SemanticCategory};
+use mcp_aql::{Adapter, EndpointMode, Operations, SemanticCategory, SizeLimits};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
@@ -348,7 +348,7 @@ impl Operations for Repeat {
 #[tokio::test]
 async fn replies_of_all_lengths_have_the_same_limit_over_a_stream() {
     // REQ-ENC-09
-    let limits = Limits { max_response_size: 1 << 20, ..Limits::default() };
+    let limits = SizeLimits { max_response_size: 1 << 20, ..SizeLimits::default() };
     let adapter = builder().operations(Repeat).limits(limits).without_config().build().unwrap();
     let client = Client::connect(&adapter).await.unwrap();
     let mut fitting = 0;

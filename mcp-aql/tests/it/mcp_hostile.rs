@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::support::adapter::{Signals, builder, builder_with};
 use crate::support::reached;
 use mcp_aql::transport::ServeStream as _;
-use mcp_aql::{Adapter, Limits};
+use mcp_aql::{Adapter, SizeLimits};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::io::{
@@ -123,7 +123,7 @@ async fn rejects_invalid_text_with_its_location() {
 #[tokio::test]
 async fn lines_beyond_the_limit_are_refused_by_their_id() {
     // REQ-ENC-08, REQ-ENC-13
-    let limits = Limits { max_request_size: 64 << 10, ..Limits::default() };
+    let limits = SizeLimits { max_request_size: 64 << 10, ..SizeLimits::default() };
     let adapter = builder().limits(limits).without_config().build().unwrap();
     let mut client = Raw::greeted(&adapter).await;
     let filler = "x".repeat(2 << 20);
@@ -510,7 +510,7 @@ proptest! {
 #[tokio::test]
 async fn the_replies_to_a_batch_have_the_room_of_one() {
     // REQ-ENC-09, REQ-ENC-13
-    let limits = Limits { max_response_size: 1 << 20, ..Limits::default() };
+    let limits = SizeLimits { max_response_size: 1 << 20, ..SizeLimits::default() };
     let mut raw = Raw::connect(&builder().limits(limits).without_config().build().unwrap());
     let mut hello = hello();
     hello["params"]["protocolVersion"] = "2025-03-26".into();

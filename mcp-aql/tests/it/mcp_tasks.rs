@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::works::{Gate, works};
 use mcp_aql::prelude::*;
-use mcp_aql::store::MemoryStore;
+use mcp_aql::store::MemoryState;
 use rmcp::ClientHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, ClientConfig, GetTaskParams,
@@ -429,7 +429,7 @@ async fn the_end_of_the_connection_cancels_its_tasks() {
 
 #[tokio::test]
 async fn a_process_with_the_same_store_knows_the_task() {
-    let store = std::sync::Arc::new(MemoryStore::default());
+    let store = std::sync::Arc::new(MemoryState::default());
     let (builder, gate) = works();
     let first = builder.store(std::sync::Arc::clone(&store)).without_config().build().unwrap();
     let second = works().0.store(store).without_config().build().unwrap();
@@ -450,7 +450,7 @@ async fn a_process_with_the_same_store_knows_the_task() {
 async fn a_result_survives_a_restart() {
     let folder = std::env::temp_dir().join(format!("mcp-aql-tasks-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let open = || mcp_aql::store::SqliteStore::open(folder.join("state.db"));
+    let open = || mcp_aql::store::SqliteState::open(folder.join("state.db"));
     let (builder, gate) = works();
     gate.add_permits(1);
     let adapter = builder.store(open()).without_config().build().unwrap();

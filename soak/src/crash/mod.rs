@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcp_aql::operator::OperatorAccess as _;
-use mcp_aql::store::{SqliteStore, Store};
+use mcp_aql::store::{SqliteState, StateStore};
 use mcp_aql::transport::ServeStdio as _;
 use mcp_aql_tests_databases::gated::{self, Folder, LEASE};
 use serde_json::Value;
@@ -182,7 +182,7 @@ struct OpenState {
 
 /// Opens the store like an adapter that starts an hour later.
 async fn settled(folder: &Path) -> Result<OpenState, Fault> {
-    let store = Arc::new(SqliteStore::open(Folder::new(folder).state()));
+    let store = Arc::new(SqliteState::open(Folder::new(folder).state()));
     let adapter = gated::adapter(Arc::clone(&store), folder, 3_600)?;
     let operator = adapter.operator().ok_or("nobody operates it")?;
     operator.overview().await?;

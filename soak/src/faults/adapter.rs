@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mcp_aql::cli::clap;
 use mcp_aql::prelude::*;
-use mcp_aql::store::{PostgresStore, SqliteStore, Store};
+use mcp_aql::store::{PostgresState, SqliteState, StateStore};
 use mcp_aql::testing::TimeSource;
 use mcp_aql::{ExecutionContext, ExecutionOptions};
 
@@ -104,12 +104,12 @@ async fn execute_entries(
 /// Runs the adapter's command line.
 pub(crate) async fn run(arguments: &AdapterArguments) -> Result<(), Fault> {
     let AdapterArguments { folder, schema, lease, arguments } = arguments;
-    let store: Arc<dyn Store> = match schema {
+    let store: Arc<dyn StateStore> = match schema {
         Some(schema) => {
             let address = std::env::var(super::POSTGRES)?;
-            Arc::new(PostgresStore::connect(&address)?.schema(schema.as_str()))
+            Arc::new(PostgresState::connect(&address)?.schema(schema.as_str()))
         }
-        None => Arc::new(SqliteStore::open(state_file(folder)).busy_timeout(BUSY_TIMEOUT)),
+        None => Arc::new(SqliteState::open(state_file(folder)).busy_timeout(BUSY_TIMEOUT)),
     };
     let clock = folder.join("clock");
     let time = TimeSource::new(move || {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use mcp_aql::BoxFuture;
-use mcp_aql::store::{Change, Record, Store, StoreError};
+use mcp_aql::store::{Change, Record, StateStore, StoreError};
 
 use super::points::{AFTER_WRITE, BEFORE_WRITE, Points};
 
@@ -38,13 +38,13 @@ pub(super) fn set_outage(folder: &Path, outage: Option<Outage>) -> std::io::Resu
 
 /// The adapter's store. It passes a point before and after each write, and fails while the suite requests it.
 pub(super) struct FaultyStore {
-    store: Arc<dyn Store>,
+    store: Arc<dyn StateStore>,
     outage: PathBuf,
     points: Points,
 }
 
 impl FaultyStore {
-    pub(super) fn new(store: Arc<dyn Store>, folder: &Path) -> Self {
+    pub(super) fn new(store: Arc<dyn StateStore>, folder: &Path) -> Self {
         Self { store, outage: folder.join("outage"), points: Points::of(folder) }
     }
 
@@ -65,7 +65,7 @@ fn unreachable() -> StoreError {
     StoreError::failed("the suite has made the store unreachable")
 }
 
-impl Store for FaultyStore {
+impl StateStore for FaultyStore {
     fn prepare(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         self.store.prepare()
     }

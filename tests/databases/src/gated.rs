@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use mcp_aql::limits::{ApiLimit, RateLimits};
 use mcp_aql::operator::{ChannelError, HumanChannel, HumanRequest};
 use mcp_aql::prelude::*;
+use mcp_aql::rate_limits::{ApiLimit, RateLimits};
 use mcp_aql::safety_loop::SafetyLoop;
-use mcp_aql::store::{PostgresStore, SqliteStore, Store, StoreError};
+use mcp_aql::store::{PostgresState, SqliteState, StateStore, StoreError};
 use mcp_aql::testing::TimeSource;
 use mcp_aql::{BoxFuture, ExecutionContext, ExecutionOptions, HttpOptions, SemanticCategory};
 use serde::{Deserialize, Serialize};
@@ -135,7 +135,7 @@ fn execute_wait(
 /// # Errors
 /// Returns the errors of [`AdapterBuilder::build`](mcp_aql::AdapterBuilder::build).
 pub fn adapter(
-    store: impl Store,
+    store: impl StateStore,
     folder: &Path,
     ahead: i64,
 ) -> Result<Adapter, mcp_aql::BuildError> {
@@ -175,10 +175,13 @@ pub fn adapter(
 ///
 /// # Errors
 /// Returns an error for an invalid PostgreSQL address.
-pub fn store(folder: &Path, postgres: Option<(&str, &str)>) -> Result<Arc<dyn Store>, StoreError> {
+pub fn store(
+    folder: &Path,
+    postgres: Option<(&str, &str)>,
+) -> Result<Arc<dyn StateStore>, StoreError> {
     Ok(match postgres {
-        Some((address, schema)) => Arc::new(PostgresStore::connect(address)?.schema(schema)),
-        None => Arc::new(SqliteStore::open(Folder::new(folder).state())),
+        Some((address, schema)) => Arc::new(PostgresState::connect(address)?.schema(schema)),
+        None => Arc::new(SqliteState::open(Folder::new(folder).state())),
     })
 }
 

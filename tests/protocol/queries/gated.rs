@@ -1,7 +1,7 @@
 //! Query parameters are part of the call that gates decide on.
 
 use mcp_aql::gatekeeper::Condition;
-use mcp_aql::limits::{Metric, Quota, RateLimits};
+use mcp_aql::rate_limits::{Metric, Quota, RateLimits};
 use mcp_aql::{Adapter, AdapterBuilder, Policy};
 use serde_json::{Value, json};
 

@@ -4,6 +4,7 @@
 pub mod cycles;
 pub mod edges;
 pub mod measures;
+pub mod names;
 pub mod prose;
 pub mod sizes;
 pub mod source;

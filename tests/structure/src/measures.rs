@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::edges::{CRATES, edges, forbidden};
 use crate::source::{Crate, read_crate};
-use crate::{cycles, prose, sizes};
+use crate::{cycles, names, prose, sizes};
 
 /// The maximum length of a function, in lines.
 const MAX_FUNCTION_LINES: usize = 60;
@@ -15,6 +15,11 @@ const MAX_FILE_LINES: usize = 400;
 const MAX_CONDITIONS: usize = 20;
 /// The maximum number of names at the root of `mcp-aql`.
 const MAX_ROOT_NAMES: usize = 60;
+
+/// The maximum number of features of `mcp-aql`.
+const MAX_FEATURES: usize = 12;
+/// The public modules of the core: what the facade re-exports as a module, and two hidden ones.
+const MAX_CORE_MODULES: usize = 8;
 
 /// A numeric property of the workspace with its limit.
 pub struct Measure {
@@ -88,6 +93,23 @@ pub fn measure(workspace: &Path) -> Vec<Measure> {
             crates.iter().flat_map(sizes::files_without_summary).collect(),
         ),
     ];
+    measures.push(Measure::count(
+        "names of types that a crate defines twice",
+        0,
+        crates.iter().flat_map(names::repeated_types).collect(),
+    ));
+    measures.push(Measure::count(
+        "features of mcp-aql",
+        MAX_FEATURES,
+        names::features(&workspace.join("mcp-aql/Cargo.toml")),
+    ));
+    if let Some(core) = crates.iter().find(|source| source.name == "mcp-aql-core") {
+        measures.push(Measure::count(
+            "public modules of mcp-aql-core",
+            MAX_CORE_MODULES,
+            names::public_modules(core),
+        ));
+    }
     if let Some(facade) = crates.iter().find(|source| source.name == "mcp-aql") {
         measures.push(Measure::count(
             "public names at the root of mcp-aql",

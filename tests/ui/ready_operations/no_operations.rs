@@ -1,5 +1,5 @@
 use mcp_aql::prelude::*;
-use mcp_aql::resource::MemoryStore;
+use mcp_aql::resource::MemoryRecords;
 use serde::{Deserialize, Serialize};
 
 /// A task.
@@ -13,5 +13,5 @@ struct Task {
 }
 
 fn main() {
-    let _ = Adapter::builder("tasks").resource(MemoryStore::<Task>::new());
+    let _ = Adapter::builder("tasks").resource(MemoryRecords::<Task>::new());
 }

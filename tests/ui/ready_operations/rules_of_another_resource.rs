@@ -1,5 +1,5 @@
 use mcp_aql::prelude::*;
-use mcp_aql::resource::MemoryStore;
+use mcp_aql::resource::MemoryRecords;
 use serde::{Deserialize, Serialize};
 
 /// A task.
@@ -31,5 +31,5 @@ impl mcp_aql::resource::ResourceRules for Rules {
 }
 
 fn main() {
-    let _ = Adapter::builder("tasks").resource(MemoryStore::<Task>::new().with_rules(Rules));
+    let _ = Adapter::builder("tasks").resource(MemoryRecords::<Task>::new().with_rules(Rules));
 }

@@ -1,7 +1,7 @@
 use mcp_aql::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use mcp_aql::resource::MemoryStore;
+use mcp_aql::resource::MemoryRecords;
 
 /// An order.
 #[derive(Clone, Serialize, Deserialize, JsonSchema, Resource)]
@@ -13,6 +13,6 @@ struct Order {
 }
 
 fn main() {
-    let orders = MemoryStore::<Order>::new();
+    let orders = MemoryRecords::<Order>::new();
     let _ = Adapter::builder("shop").resources(orders);
 }

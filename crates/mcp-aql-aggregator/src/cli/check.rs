@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use mcp_aql_aggregator::{Aggregator, CallCheck, ServerCheck, ServerStatus};
 
 use super::table::{cut, one_line};
-use super::{Outcome, output};
+use super::{CommandOutcome, output};
 
 /// The maximum number of items shown per answer.
 const MAX_SHOWN_ITEMS: usize = 3;
@@ -13,13 +13,17 @@ const MAX_SHOWN_ITEMS: usize = 3;
 const MAX_STDERR_LINES: usize = 5;
 
 /// Checks all servers and prints the findings.
-pub(super) async fn check(aggregator: &Aggregator, query: &str) -> Result<Outcome, String> {
+pub(super) async fn check(aggregator: &Aggregator, query: &str) -> Result<CommandOutcome, String> {
     let all = super::report_slow_start(aggregator, aggregator.check(query)).await;
     let all = all.map_err(|error| error.to_string())?;
     let width = output::width();
     let texts: Vec<_> = all.iter().map(|checked| text(checked, width)).collect();
     output::write(&texts.join("\n"))?;
-    Ok(if all.iter().all(|checked| checked.is_well) { Outcome::Well } else { Outcome::Failed })
+    Ok(if all.iter().all(|checked| checked.is_well) {
+        CommandOutcome::Well
+    } else {
+        CommandOutcome::Failed
+    })
 }
 
 /// Describes the findings about one server.

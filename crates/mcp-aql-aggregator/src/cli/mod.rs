@@ -31,7 +31,7 @@ const STARTING_REPORT_DELAY: Duration = Duration::from_secs(2);
 
 /// The outcome of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum CommandOutcome {
     /// The command succeeded.
     Well,
     /// A server failed.
@@ -42,7 +42,7 @@ enum Outcome {
     Interrupted,
 }
 
-impl Outcome {
+impl CommandOutcome {
     const fn code(self) -> u8 {
         match self {
             Self::Well => 0,
@@ -59,19 +59,19 @@ pub(crate) fn main() -> ExitCode {
     let ended = match Arguments::try_parse() {
         Ok(arguments) => run(arguments.command).unwrap_or_else(|why| {
             output::print_message(&format!("error: {why}"));
-            Outcome::Refused
+            CommandOutcome::Refused
         }),
         Err(error) => {
             // Help and version are not errors and go to standard output. A failed write is ignored.
             let _ = error.print();
-            if error.use_stderr() { Outcome::Refused } else { Outcome::Well }
+            if error.use_stderr() { CommandOutcome::Refused } else { CommandOutcome::Well }
         }
     };
     ExitCode::from(ended.code())
 }
 
 /// Runs a command. An error is a message for the user.
-fn run(command: Command) -> Result<Outcome, String> {
+fn run(command: Command) -> Result<CommandOutcome, String> {
     output::log_to_stderr();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
@@ -81,7 +81,7 @@ fn run(command: Command) -> Result<Outcome, String> {
     ended
 }
 
-async fn work(command: Command) -> Result<Outcome, String> {
+async fn work(command: Command) -> Result<CommandOutcome, String> {
     match command {
         Command::Serve { configured, face, http } => {
             let stop = shutdown_signal();
@@ -109,22 +109,22 @@ fn start(configured: &ConfigArgs) -> Result<Aggregator, String> {
 /// Starts the servers, runs `work` with them and ends them, also after a signal.
 async fn once(
     configured: &ConfigArgs,
-    work: impl AsyncFnOnce(&Aggregator) -> Result<Outcome, String>,
-) -> Result<Outcome, String> {
+    work: impl AsyncFnOnce(&Aggregator) -> Result<CommandOutcome, String>,
+) -> Result<CommandOutcome, String> {
     let stop = shutdown_signal();
     let aggregator = start(configured)?;
     let ended = tokio::select! {
         ended = work(&aggregator) => ended,
         () = stop => {
             output::print_message("interrupted");
-            Ok(Outcome::Interrupted)
+            Ok(CommandOutcome::Interrupted)
         }
     };
     aggregator.close().await;
     ended
 }
 
-async fn ask(aggregator: &Aggregator, query: Query, json: bool) -> Result<Outcome, String> {
+async fn ask(aggregator: &Aggregator, query: Query, json: bool) -> Result<CommandOutcome, String> {
     // The servers have just been started, so the query waits for them first.
     let settled = report_slow_start(aggregator, aggregator.settled_for(&query)).await;
     settled.map_err(|error| error.to_string())?;
@@ -132,11 +132,11 @@ async fn ask(aggregator: &Aggregator, query: Query, json: bool) -> Result<Outcom
         Ok(answer) if json => {
             let text = serde_json::to_string_pretty(&answer);
             output::write_json(&text.map_err(|error| format!("cannot write JSON: {error}"))?)?;
-            Ok(Outcome::Well)
+            Ok(CommandOutcome::Well)
         }
         Ok(answer) => {
             output::write(&table::answer(&answer, output::width()))?;
-            Ok(Outcome::Well)
+            Ok(CommandOutcome::Well)
         }
         Err(QueryError::AllFailed { errors, .. } | QueryError::NoServer { errors }) => {
             output::print_message("no server answered");
@@ -144,7 +144,7 @@ async fn ask(aggregator: &Aggregator, query: Query, json: bool) -> Result<Outcom
                 output::print_message(&format!("  {error}"));
             }
             output::print_message("`check`, with the same configuration, shows the reasons");
-            Ok(Outcome::Failed)
+            Ok(CommandOutcome::Failed)
         }
         Err(error) => Err(error.to_string()),
     }

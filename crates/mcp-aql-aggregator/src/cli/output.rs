@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
-use mcp_aql_core::log_targets::{CALLS, QUOTING_TARGETS};
+use mcp_aql_core::internal::observe::{CALLS, QUOTING_TARGETS};
 use mcp_aql_text::{VisibleLines, visible_json, visible_lines};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;

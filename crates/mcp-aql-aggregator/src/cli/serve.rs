@@ -4,7 +4,7 @@
 use mcp_aql::transport::ServeStdio as _;
 use mcp_aql_aggregator::{Aggregator, adapter, plain};
 
-use super::Outcome;
+use super::CommandOutcome;
 use super::face::Face;
 use super::http::HttpArgs;
 
@@ -14,14 +14,14 @@ pub(super) async fn serve(
     face: Face,
     http: HttpArgs,
     stop: impl Future<Output = ()> + Send + 'static,
-) -> Result<Outcome, String> {
+) -> Result<CommandOutcome, String> {
     let served = if http.is_requested() {
         http.serve(aggregator, face, stop).await
     } else {
         over_stdio(aggregator, face, stop).await
     };
     aggregator.close().await;
-    served.map(|()| Outcome::Well)
+    served.map(|()| CommandOutcome::Well)
 }
 
 async fn over_stdio(

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mcp_aql_core::file_access::open_regular;
+use mcp_aql_core::internal::config::open_regular;
 use regex::Regex;
 
 pub use fault::{ConfigError, Fault};

@@ -1,6 +1,6 @@
 //! A reply to a command.
 
-use mcp_aql_core::response::OperationResult;
+use mcp_aql_core::OperationResult;
 
 /// A reply, as text and parsed.
 pub(super) struct Answer {

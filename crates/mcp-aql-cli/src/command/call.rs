@@ -3,11 +3,9 @@
 
 use std::io::Read as _;
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::main_error::{Error, Result};
-use mcp_aql_core::request::{JsonObject, Loss, read, read_value};
-use mcp_aql_core::response::ErrorDetail;
-use mcp_aql_core::session::Session;
+use mcp_aql_core::internal::request::{Loss, ParsedObject, read, read_value};
+use mcp_aql_core::internal::response::ErrorDetail;
+use mcp_aql_core::{Adapter, Error, Result, Session};
 use mcp_aql_protocol::{ErrorCode, is_public_name};
 use serde_json::{Map, Value};
 
@@ -173,7 +171,7 @@ fn parameters(params: Option<&str>) -> Result<Map<String, Value>> {
         Some(text) => text.to_owned(),
     };
     match read(&text) {
-        Ok(Ok(JsonObject { members, losses, .. })) => complete(members, losses),
+        Ok(Ok(ParsedObject { members, losses, .. })) => complete(members, losses),
         Ok(Err(_)) => Err(Error::Usage(
             "the parameters must be a JSON object, as in '{\"title\":\"Ship it\"}'".to_owned(),
         )),
@@ -224,9 +222,8 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::sync::{Arc, Mutex};
 
-    use mcp_aql_core::future::BoxFuture;
     use mcp_aql_core::table::{LifecycleSpec, OperationEntry, OperationSpec};
-    use mcp_aql_core::{OperationError, Operations, SemanticCategory};
+    use mcp_aql_core::{BoxFuture, OperationError, Operations, SemanticCategory};
 
     use super::super::request::{PROGRESS_INTERVAL, line};
     use super::*;

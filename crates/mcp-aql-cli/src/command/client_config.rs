@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::main_error::Result;
+use mcp_aql_core::{Adapter, Result};
 
 use super::safety::mode_variables;
 
@@ -206,7 +205,7 @@ mod tests {
         let plain = builder().build().unwrap();
         let guard = builder()
             .safety_loop(SafetyLoop::new().channel(MemoryChannel::default()))
-            .store(mcp_aql_core::store::MemoryStore::default())
+            .store(mcp_aql_core::store::MemoryState::default())
             .build()
             .unwrap();
         for (adapter, mode, captured) in [

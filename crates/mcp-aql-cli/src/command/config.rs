@@ -1,9 +1,8 @@
 //! The command `config`: checks and shows the configuration, and prints the entries of clients.
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::config_entry::{Setting, SettingSource};
-use mcp_aql_core::log_format::LogFormat;
-use mcp_aql_core::main_error::{Error, Result};
+use mcp_aql_core::internal::config::{Setting, SettingSource};
+use mcp_aql_core::internal::observe::LogFormat;
+use mcp_aql_core::{Adapter, Error, Result};
 use serde_json::{Value, json};
 
 use super::client_config::{self, ConfigFormat};

@@ -4,9 +4,8 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::file_access::{SettingPath, open_regular};
-use mcp_aql_core::main_error::{Error, Result};
+use mcp_aql_core::internal::config::{SettingPath, open_regular};
+use mcp_aql_core::{Adapter, Error, Result};
 
 use super::Exit;
 use crate::docs;

@@ -5,10 +5,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Args as _, CommandFactory, FromArgMatches as _};
-use mcp_aql_core::BuildError;
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::log_format::LogFormat;
-use mcp_aql_core::main_error::{Error, Result};
+use mcp_aql_core::internal::observe::LogFormat;
+use mcp_aql_core::{Adapter, BuildError, Error, Result};
 
 use super::render::problem;
 use super::{Exit, Options, RunAdapter, log};

@@ -1,6 +1,6 @@
 //! SIGHUP, at which the audit log is opened again.
 
-use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::Adapter;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Does some work, and opens the audit log again at each SIGHUP until the work is done. If the audit log has no file,

@@ -3,8 +3,7 @@
 use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::main_error::{Error, Result};
+use mcp_aql_core::{Adapter, Error, Result};
 use mcp_aql_protocol::{nearest_name, probable_operation};
 use serde_json::{Map, Value, json};
 
@@ -230,8 +229,8 @@ fn unknown(adapter: &Adapter, kind: &str, name: &str) -> Result<Exit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcp_aql_core::gatekeeper::Condition;
-    use mcp_aql_core::operation::ParameterEntry;
+    use mcp_aql_core::internal::gatekeeper::Condition;
+    use mcp_aql_core::internal::operation::ParameterEntry;
     use mcp_aql_core::table::{DangerSpec, OperationEntry, OperationSpec, ParameterSpec};
     use mcp_aql_core::{Operations, Policy, SemanticCategory};
 
@@ -314,7 +313,9 @@ mod tests {
         let plain = help(&garden());
         assert!(plain.contains("[possible values: operations, types, danger]"), "{plain}");
         let trusted = Adapter::builder("garden")
-            .trust(mcp_aql_core::Trust::new(mcp_aql_core::TrustLevel::Generated))
+            .trust(mcp_aql_core::internal::gatekeeper::Trust::new(
+                mcp_aql_core::TrustLevel::Generated,
+            ))
             .without_config()
             .build()
             .unwrap();

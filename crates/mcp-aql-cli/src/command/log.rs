@@ -1,9 +1,8 @@
 //! Sets up logging for the adapter's command line.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::log_format::LogFormat;
-use mcp_aql_core::log_targets::{CALLS, QUOTING_TARGETS};
+use mcp_aql_core::Adapter;
+use mcp_aql_core::internal::observe::{CALLS, LogFormat, QUOTING_TARGETS};
 use mcp_aql_text::VisibleLines;
 use tracing::subscriber::set_global_default;
 use tracing_subscriber::Layer as _;

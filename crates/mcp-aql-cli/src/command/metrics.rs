@@ -2,8 +2,7 @@
 
 use std::net::SocketAddr;
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::main_error::{Error, Result};
+use mcp_aql_core::{Adapter, Error, Result};
 use mcp_aql_metrics::Metrics;
 use mcp_aql_server::bind;
 

@@ -61,10 +61,9 @@ use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::future::{BoxFuture, erased};
-use mcp_aql_core::log_format::LogFormat;
-use mcp_aql_core::main_error::{Error, Result};
+use mcp_aql_core::internal::observe::LogFormat;
+use mcp_aql_core::internal::util::erased;
+use mcp_aql_core::{Adapter, BoxFuture, Error, Result};
 
 pub use clap;
 use clap::error::ContextKind;

@@ -4,8 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap_complete::Shell;
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::main_error::Result;
+use mcp_aql_core::{Adapter, Result};
 
 use super::Exit;
 

@@ -7,9 +7,8 @@ use tokio::sync::oneshot;
 
 use super::process_report::announce;
 
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::main_error::Result;
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::util::lock;
+use mcp_aql_core::{BoxFuture, Result};
 
 /// A person who reads lines and answers questions.
 pub(super) trait Prompt: Sync {

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use mcp_aql_core::main_error::Result;
+use mcp_aql_core::Result;
 use serde_json::{Map, Value};
 
 use super::Exit;

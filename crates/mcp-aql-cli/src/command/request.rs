@@ -5,14 +5,11 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::main_error::Result;
-use mcp_aql_core::operation::{CallScope, Cancellation, ProgressSink};
-use mcp_aql_core::response::{ErrorDetail, OperationResult, Reply};
-use mcp_aql_core::router::Endpoint;
-use mcp_aql_core::session::Session;
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::operation::{CallScope, Cancellation, ProgressSink};
+use mcp_aql_core::internal::response::{ErrorDetail, Reply};
+use mcp_aql_core::internal::router::Endpoint;
+use mcp_aql_core::internal::util::lock;
+use mcp_aql_core::{Adapter, BoxFuture, OperationResult, Result, Session};
 use serde_json::{Map, Value};
 
 use super::answer::Answer;

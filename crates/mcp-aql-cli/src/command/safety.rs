@@ -5,11 +5,8 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::main_error::{Error, Result};
-use mcp_aql_core::response::ErrorDetail;
-use mcp_aql_core::session::Session;
+use mcp_aql_core::internal::response::ErrorDetail;
+use mcp_aql_core::{Adapter, Error, OperationError, Result, Session};
 use mcp_aql_protocol::ErrorCode;
 use mcp_aql_safety::operator::OperatorAccess as _;
 use mcp_aql_safety::safety_loop::{ApprovalStatus, SafetyCore};
@@ -196,10 +193,9 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::sync::{Arc, Mutex};
 
-    use mcp_aql_core::future::BoxFuture;
-    use mcp_aql_core::store::MemoryStore;
+    use mcp_aql_core::store::MemoryState;
     use mcp_aql_core::table::{OperationEntry, OperationSpec};
-    use mcp_aql_core::{Operations, Policy, SemanticCategory};
+    use mcp_aql_core::{BoxFuture, Operations, Policy, SemanticCategory};
     use mcp_aql_safety::operator::{ChannelError, HumanChannel, HumanRequest, MemoryChannel};
     use mcp_aql_safety::safety_loop::SafetyLoop;
 
@@ -289,7 +285,7 @@ mod tests {
             .operations(garden.clone())
             .policy(Policy::confirm("water_bed").by_operator().reason("it is the only one"))
             .safety_loop(SafetyLoop::new().channel(channel))
-            .store(MemoryStore::default())
+            .store(MemoryState::default())
             .without_config()
             .build()
             .unwrap()

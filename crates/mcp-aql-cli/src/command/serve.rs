@@ -4,8 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::builder::RangedI64ValueParser;
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::main_error::Result;
+use mcp_aql_core::{Adapter, Result};
 
 use super::http::HttpArgs;
 use super::metrics::MetricsArgs;

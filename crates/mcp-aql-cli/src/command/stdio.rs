@@ -1,7 +1,6 @@
 //! Serves MCP on standard input and output.
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::main_error::Result;
+use mcp_aql_core::{Adapter, Result};
 use mcp_aql_server::ServeStdio as _;
 
 use super::Exit;

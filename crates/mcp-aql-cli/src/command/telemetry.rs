@@ -1,6 +1,6 @@
 //! OpenTelemetry in the log, with the feature `opentelemetry`.
 
-use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::Adapter;
 use tracing_subscriber::{Layer, Registry};
 
 /// A layer for the log's subscriber.

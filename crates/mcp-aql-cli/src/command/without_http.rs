@@ -3,10 +3,8 @@
 
 use std::net::SocketAddr;
 
-use mcp_aql_core::BuildError;
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::config_entry::{Setting, SettingSource};
-use mcp_aql_core::main_error::{Error, Result};
+use mcp_aql_core::internal::config::{Setting, SettingSource};
+use mcp_aql_core::{Adapter, BuildError, Error, Result};
 
 use super::Exit;
 use super::stdio::serve_stdio;

@@ -1,7 +1,6 @@
 //! Stands in for the options of the page of metrics if the feature `metrics` is off.
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::main_error::{Error, Result};
+use mcp_aql_core::{Adapter, Error, Result};
 
 use super::Exit;
 

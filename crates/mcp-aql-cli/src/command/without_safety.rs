@@ -1,9 +1,7 @@
 //! Stands in for approvals through the safety loop if the feature `safety` is off.
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::main_error::Result;
-use mcp_aql_core::response::ErrorDetail;
-use mcp_aql_core::session::Session;
+use mcp_aql_core::internal::response::ErrorDetail;
+use mcp_aql_core::{Adapter, Result, Session};
 
 use super::prompt::Prompt;
 

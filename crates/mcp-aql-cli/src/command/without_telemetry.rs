@@ -1,6 +1,6 @@
 //! The log without the feature `opentelemetry`, which has no traces.
 
-use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::Adapter;
 use tracing_subscriber::{Layer, Registry};
 
 /// A layer for the log's subscriber.

@@ -1,10 +1,9 @@
 //! The error codes that calls of each operation can return, derived from the tables.
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::introspection::TypeRegistry;
-use mcp_aql_core::operation::{Handler, Parameter, RegisteredOperation};
-use mcp_aql_core::router::EndpointMode;
-use mcp_aql_core::shape::Kind;
+use mcp_aql_core::internal::introspection::TypeRegistry;
+use mcp_aql_core::internal::operation::{Handler, Parameter, RegisteredOperation};
+use mcp_aql_core::internal::schema::shape::Kind;
+use mcp_aql_core::{Adapter, EndpointMode};
 use mcp_aql_protocol::ErrorCode;
 
 use super::introspection::{Info, Types};
@@ -44,7 +43,9 @@ pub(super) fn of(
 /// The type of an UPDATE's `input`, which introspection names in the description only.
 pub(super) fn input_type(parameter: &Parameter) -> Option<String> {
     let input = parameter.input?;
-    Some(mcp_aql_core::shape::input_name(&TypeRegistry::default().input(input.schema)))
+    Some(mcp_aql_core::internal::schema::shape::input_name(
+        &TypeRegistry::default().input(input.schema),
+    ))
 }
 
 /// Returns all codes: those of every call, those of the checks of some operations, and the others.

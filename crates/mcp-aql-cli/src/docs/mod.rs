@@ -37,7 +37,7 @@ mod phrases;
 mod prose;
 mod reference;
 
-use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::Adapter;
 
 /// Renders the reference as one Markdown document for a code host.
 pub fn markdown(adapter: &Adapter) -> String {

@@ -1,6 +1,6 @@
 //! Phrases for constraints, sizes and limits.
 
-use mcp_aql_core::router::EndpointMode;
+use mcp_aql_core::EndpointMode;
 use serde_json::Value;
 
 use super::introspection::Info;

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::introspection::protocol_types;
-use mcp_aql_core::operation::{Envelope, Handler, Parameter, RegisteredOperation};
-use mcp_aql_core::router::{EndpointMode, Entry};
-use mcp_aql_protocol::{EndpointPermissions, ErrorCode, Limits, SemanticCategory};
+use mcp_aql_core::internal::introspection::protocol_types;
+use mcp_aql_core::internal::operation::{Envelope, Handler, Parameter, RegisteredOperation};
+use mcp_aql_core::internal::router::Entry;
+use mcp_aql_core::{Adapter, EndpointMode};
+use mcp_aql_protocol::{EndpointPermissions, ErrorCode, SemanticCategory, SizeLimits};
 use serde_json::Value;
 
 use super::errors::{self, input_type};
@@ -19,7 +19,7 @@ pub(super) struct Reference {
     pub(super) version: String,
     pub(super) instructions: Option<String>,
     pub(super) mode: EndpointMode,
-    pub(super) limits: Limits,
+    pub(super) limits: SizeLimits,
     pub(super) protocol: Protocol,
     /// The profile's name. Introspection omits the standard profile.
     pub(super) profile: String,

@@ -17,9 +17,6 @@ use url::{Origin, Url};
 use super::address::is_local;
 use super::connect::ProxyConnector;
 use super::error::{ClientError, HttpError, HttpErrorKind};
-#[cfg(not(feature = "tls"))]
-use super::no_tls as tls;
-#[cfg(feature = "tls")]
 use super::tls;
 
 /// The time after which an unused connection is closed. It is shorter than the limits of common

@@ -36,9 +36,7 @@ mod client;
 mod connect;
 mod error;
 mod events;
-#[cfg(not(feature = "tls"))]
-mod no_tls;
-#[cfg(feature = "tls")]
+#[cfg_attr(not(feature = "tls"), path = "without_tls.rs")]
 mod tls;
 
 pub use address::{authorization, is_local};

@@ -15,10 +15,7 @@ use std::time::SystemTime;
 
 use rustix::process::{Pid, Signal};
 
-#[cfg(target_os = "linux")]
 use super::pidfd;
-#[cfg(not(target_os = "linux"))]
-use super::pidfd_unsupported as pidfd;
 
 /// The maximum number of searches for processes while others are being ended.
 const MAX_ROUNDS: usize = 10;

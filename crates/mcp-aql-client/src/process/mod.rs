@@ -23,16 +23,13 @@
 
 #[cfg(unix)]
 mod descendants;
-#[cfg(unix)]
+#[cfg_attr(not(unix), path = "without_group.rs")]
 mod group;
-#[cfg(not(unix))]
-mod group_unsupported;
 #[cfg(unix)]
 mod guard;
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
+#[cfg_attr(not(target_os = "linux"), path = "without_pidfd.rs")]
 mod pidfd;
-#[cfg(all(unix, not(target_os = "linux")))]
-mod pidfd_unsupported;
 mod stderr_tail;
 
 use std::io;
@@ -44,10 +41,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-#[cfg(unix)]
 use group::ProcessGroup;
-#[cfg(not(unix))]
-use group_unsupported::ProcessGroup;
 pub use stderr_tail::StderrTail;
 
 /// The time that a process has to exit after it was asked to terminate.

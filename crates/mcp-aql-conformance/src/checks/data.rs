@@ -60,7 +60,7 @@ enum Tools {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expectation {
-    outcome: Outcome,
+    outcome: ExpectedOutcome,
     /// The code of the failure.
     code: Option<String>,
     /// A part of the message of the failure.
@@ -72,7 +72,7 @@ struct Expectation {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Outcome {
+enum ExpectedOutcome {
     /// `{"success": true, …}`.
     Success,
     /// `{"success": false, "error": …}`, and the error has a code.
@@ -88,19 +88,19 @@ impl Expectation {
     /// The form of the reply, if the outcome is one form.
     const fn form(&self) -> Option<&'static Form> {
         match self.outcome {
-            Outcome::BareFailure => Some(&forms::BARE_FAILURE),
-            Outcome::Success | Outcome::Failure | Outcome::Refusal => None,
+            ExpectedOutcome::BareFailure => Some(&forms::BARE_FAILURE),
+            ExpectedOutcome::Success | ExpectedOutcome::Failure | ExpectedOutcome::Refusal => None,
         }
     }
 
     fn holds(&self, run: &Run, exchange: &Exchange) -> bool {
         let is_as_expected = match self.outcome {
-            Outcome::Success => exchange.succeeded(),
-            Outcome::Failure => exchange.body().is_some() && exchange.code().is_some(),
-            Outcome::BareFailure => {
+            ExpectedOutcome::Success => exchange.succeeded(),
+            ExpectedOutcome::Failure => exchange.body().is_some() && exchange.code().is_some(),
+            ExpectedOutcome::BareFailure => {
                 exchange.body().is_some_and(|body| self.form().is_some_and(|it| it.fits(body)))
             }
-            Outcome::Refusal => exchange.is_rejected(),
+            ExpectedOutcome::Refusal => exchange.is_rejected(),
         };
         let message = exchange.failure().map_or("", |failure| failure.message);
         let is_code = |code: &String| exchange.code() == Some(code);

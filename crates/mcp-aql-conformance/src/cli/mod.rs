@@ -34,7 +34,7 @@ type TargetAndSettings = (Arc<dyn Target>, Settings);
 
 /// The outcome of the process (REQ-CNF-12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum CommandOutcome {
     /// The command succeeded.
     Success,
     /// The exit code of a report.
@@ -45,7 +45,7 @@ enum Outcome {
     Interrupted,
 }
 
-impl Outcome {
+impl CommandOutcome {
     const fn code(self) -> u8 {
         match self {
             Self::Success => 0,
@@ -62,19 +62,19 @@ pub(crate) fn main() -> ExitCode {
     let ended = match Arguments::try_parse() {
         Ok(arguments) => run(arguments.command).unwrap_or_else(|why| {
             output::print_notice(&format!("error: {why}"));
-            Outcome::Refused
+            CommandOutcome::Refused
         }),
         Err(error) => {
             // Help and version are not errors and go to standard output. A failed write is ignored.
             let _ = error.print();
-            if error.use_stderr() { Outcome::Refused } else { Outcome::Success }
+            if error.use_stderr() { CommandOutcome::Refused } else { CommandOutcome::Success }
         }
     };
     ExitCode::from(ended.code())
 }
 
 /// Runs a command. Errors are messages for the user.
-fn run(command: Command) -> Result<Outcome, String> {
+fn run(command: Command) -> Result<CommandOutcome, String> {
     match command {
         Command::Test { asked, selection, plan: true, files, output } => {
             plan(&asked, &selection, &files, &output)
@@ -89,7 +89,7 @@ fn run(command: Command) -> Result<Outcome, String> {
                 output::write(Some(file), &output::json(&Baseline::of(&report))?)?;
             }
             output.write(&report)?;
-            Ok(Outcome::Success)
+            Ok(CommandOutcome::Success)
         }
         Command::Diff { old, new, format } => {
             let diff = Diff::of(&output::read_report(&old)?, &output::read_report(&new)?);
@@ -98,7 +98,7 @@ fn run(command: Command) -> Result<Outcome, String> {
                 DiffFormat::Json => output::json(&diff)?,
             };
             output::write(None, &text)?;
-            Ok(if diff.is_worse() { Outcome::Judged(1) } else { Outcome::Success })
+            Ok(if diff.is_worse() { CommandOutcome::Judged(1) } else { CommandOutcome::Success })
         }
         Command::List { by, format } => {
             let list = match by {
@@ -106,13 +106,13 @@ fn run(command: Command) -> Result<Outcome, String> {
                 ListOrder::Requirement => list::requirements_with_checks(format),
             };
             output::write(None, &list?)?;
-            Ok(Outcome::Success)
+            Ok(CommandOutcome::Success)
         }
     }
 }
 
 /// Collects the evidence and writes it.
-fn evidence(asked: &RunArguments, output: Option<&Path>) -> Result<Outcome, String> {
+fn evidence(asked: &RunArguments, output: Option<&Path>) -> Result<CommandOutcome, String> {
     let (target, settings) = asked.resolve().map_err(|error| error.to_string())?;
     let may_create = may_create(&settings);
     let runner = Runner::of(target, settings);
@@ -128,14 +128,14 @@ fn evidence(asked: &RunArguments, output: Option<&Path>) -> Result<Outcome, Stri
         let collected =
             interruption::interruptible(may_create, |first| runner.evidence_until(first)).await;
         match collected {
-            None | Some(Err(EvidenceError::Interrupted)) => Ok(Outcome::Interrupted),
+            None | Some(Err(EvidenceError::Interrupted)) => Ok(CommandOutcome::Interrupted),
             Some(Ok(evidence)) => {
                 output::write(output, &output::json(&evidence)?)?;
-                Ok(Outcome::Success)
+                Ok(CommandOutcome::Success)
             }
             Some(Err(why)) => {
                 output::print_notice(&output::plain_lines(&why.to_string()));
-                Ok(Outcome::Judged(match why {
+                Ok(CommandOutcome::Judged(match why {
                     EvidenceError::LearnError(_) => 1,
                     _ => 2,
                 }))
@@ -150,8 +150,8 @@ fn test(
     selection: &SelectionArguments,
     files: &TestFiles,
     output: &Output,
-) -> Result<Outcome, String> {
-    let Some(settings) = settings(asked, selection)? else { return Ok(Outcome::Success) };
+) -> Result<CommandOutcome, String> {
+    let Some(settings) = settings(asked, selection)? else { return Ok(CommandOutcome::Success) };
     let baseline = files.baseline.as_deref().map(output::read_baseline).transpose()?;
     output.check()?;
     output::check(files.write_baseline.as_deref())?;
@@ -163,7 +163,7 @@ fn test(
         let runner = runner.on_progress(move |progress| watching.show(progress));
         let tested = interruption::run(&runner, may_create).await;
         watch.end();
-        let Some(mut report) = tested else { return Ok(Outcome::Interrupted) };
+        let Some(mut report) = tested else { return Ok(CommandOutcome::Interrupted) };
         if let Some(baseline) = &baseline {
             report.accept(baseline);
         }
@@ -183,8 +183,8 @@ fn plan(
     selection: &SelectionArguments,
     files: &TestFiles,
     output: &Output,
-) -> Result<Outcome, String> {
-    let Some(settings) = settings(asked, selection)? else { return Ok(Outcome::Success) };
+) -> Result<CommandOutcome, String> {
+    let Some(settings) = settings(asked, selection)? else { return Ok(CommandOutcome::Success) };
     output.check_plan()?;
     let runner = traced(settings, asked, files)?;
     in_the_end(async {
@@ -192,7 +192,7 @@ fn plan(
         output.write_plan(&plan)?;
         check_trace(&runner, files)?;
         // The exit code of a run that finds no adapter.
-        Ok(if plan.modes.is_empty() { Outcome::Judged(1) } else { Outcome::Success })
+        Ok(if plan.modes.is_empty() { CommandOutcome::Judged(1) } else { CommandOutcome::Success })
     })
 }
 
@@ -235,17 +235,19 @@ fn may_create(settings: &Settings) -> bool {
     Category::ALL.iter().any(|it| *it != Category::Read && settings.allows(*it))
 }
 
-fn write_report(report: &Report, output: &Output) -> Result<Outcome, String> {
+fn write_report(report: &Report, output: &Output) -> Result<CommandOutcome, String> {
     output.write(report)?;
     if !output.says_all() {
         output::print_notice(&output::last_lines(report));
     }
-    Ok(Outcome::Judged(report.exit_code()))
+    Ok(CommandOutcome::Judged(report.exit_code()))
 }
 
 /// Runs a future that creates nothing until it ends or the process is interrupted, and then ends all child
 /// processes.
-fn in_the_end(work: impl Future<Output = Result<Outcome, String>>) -> Result<Outcome, String> {
+fn in_the_end(
+    work: impl Future<Output = Result<CommandOutcome, String>>,
+) -> Result<CommandOutcome, String> {
     block_on(async {
         tokio::select! {
             // Install signal handlers before starting the adapter.
@@ -253,7 +255,7 @@ fn in_the_end(work: impl Future<Output = Result<Outcome, String>>) -> Result<Out
             () = interrupted() => {
                 progress::clear();
                 output::print_notice("interrupted");
-                Ok(Outcome::Interrupted)
+                Ok(CommandOutcome::Interrupted)
             }
             ended = work => ended,
         }
@@ -261,7 +263,9 @@ fn in_the_end(work: impl Future<Output = Result<Outcome, String>>) -> Result<Out
 }
 
 /// Runs a future and ends all child processes afterwards.
-fn block_on(work: impl Future<Output = Result<Outcome, String>>) -> Result<Outcome, String> {
+fn block_on(
+    work: impl Future<Output = Result<CommandOutcome, String>>,
+) -> Result<CommandOutcome, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(work)

@@ -91,7 +91,7 @@ pub(crate) const fn may(name: &'static str, form: Form) -> Member {
 
 /// A deviation of a value from its form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct FormViolation {
     /// The JSON pointer, such as `/parameters/0/type`; empty for the value itself.
     pub(crate) path: String,
     /// The expected form.
@@ -110,7 +110,7 @@ pub(crate) enum FaultKind {
     Other,
 }
 
-impl Fault {
+impl FormViolation {
     /// The fault as a difference of a finding, with the value from which its path starts.
     fn difference(&self, value: &Value) -> Difference {
         Difference {
@@ -129,7 +129,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for FormViolation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let expected = &self.expected;
         let path = match self.path.as_str() {
@@ -146,7 +146,7 @@ impl fmt::Display for Fault {
 
 impl Form {
     /// Returns all deviations in the order of the value.
-    pub(crate) fn faults(&self, value: &Value) -> Vec<Fault> {
+    pub(crate) fn faults(&self, value: &Value) -> Vec<FormViolation> {
         let mut faults = Vec::new();
         self.look(value, "", &mut faults);
         faults
@@ -181,7 +181,7 @@ impl Form {
         false
     }
 
-    fn look(&self, value: &Value, path: &str, faults: &mut Vec<Fault>) {
+    fn look(&self, value: &Value, path: &str, faults: &mut Vec<FormViolation>) {
         let holds = match self {
             Self::Any => true,
             Self::Flag => value.is_boolean(),
@@ -218,7 +218,7 @@ impl Form {
         };
         if !holds {
             let (path, expected) = (path.to_owned(), self.to_string());
-            faults.push(Fault { path, expected, kind: FaultKind::Other });
+            faults.push(FormViolation { path, expected, kind: FaultKind::Other });
         }
     }
 }
@@ -229,7 +229,7 @@ fn look_at_members(
     is_closed: bool,
     value: &Value,
     path: &str,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<FormViolation>,
 ) -> bool {
     let Some(object) = value.as_object() else { return false };
     for member in members {
@@ -238,7 +238,7 @@ fn look_at_members(
             Some(value) => member.form.look(value, &path, faults),
             None if member.is_required => {
                 let expected = member.form.to_string();
-                faults.push(Fault { path, expected, kind: FaultKind::Missing });
+                faults.push(FormViolation { path, expected, kind: FaultKind::Missing });
             }
             None => {}
         }
@@ -247,7 +247,11 @@ fn look_at_members(
         for name in object.keys() {
             if !members.iter().any(|member| member.name == name) {
                 let path = format!("{path}/{}", escaped(name));
-                faults.push(Fault { path, expected: String::new(), kind: FaultKind::Unexpected });
+                faults.push(FormViolation {
+                    path,
+                    expected: String::new(),
+                    kind: FaultKind::Unexpected,
+                });
             }
         }
     }
@@ -268,9 +272,9 @@ fn whole(value: &Value) -> Option<u64> {
 }
 
 /// Describes the faults in a message.
-pub(crate) fn describe_faults(faults: &[Fault]) -> String {
+pub(crate) fn describe_faults(faults: &[FormViolation]) -> String {
     let mut text =
-        faults.iter().take(MAX_FAULTS).map(Fault::to_string).collect::<Vec<_>>().join("; ");
+        faults.iter().take(MAX_FAULTS).map(FormViolation::to_string).collect::<Vec<_>>().join("; ");
     if faults.len() > MAX_FAULTS {
         text.push_str(&format!("; and {} more", faults.len() - MAX_FAULTS));
     }
@@ -367,7 +371,7 @@ mod tests {
     fn reports_missing_unknown_and_invalid_members_with_their_paths() {
         assert!(BED.fits(&json!({ "bed_id": "b1", "zone": "north", "rows": [1, 2.0] })));
         let faults = BED.faults(&json!({ "zone": "west", "rows": [0, 1.5], "depth": 3 }));
-        let reported: Vec<_> = faults.iter().map(Fault::to_string).collect();
+        let reported: Vec<_> = faults.iter().map(FormViolation::to_string).collect();
         assert_eq!(
             reported,
             [

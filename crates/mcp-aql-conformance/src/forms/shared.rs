@@ -1,7 +1,7 @@
 //! Faults with one cause that several forms show. The findings about them share the cause, so that a report
 //! contains it once.
 
-use super::{Fault, FaultKind};
+use super::{FaultKind, FormViolation};
 
 /// Members that both an entry of the list of operations and the details of an operation must have.
 const OF_OPERATIONS: [&str; 2] = ["/semantic_category", "/endpoint"];
@@ -40,11 +40,13 @@ impl SharedCause {
 
 /// The faults by their causes, in the order of the first fault. Faults without a shared cause are grouped by the
 /// member of the whole value that contains them.
-pub(super) fn by_cause(faults: Vec<Fault>) -> Vec<(Option<SharedCause>, Vec<Fault>)> {
+pub(super) fn by_cause(
+    faults: Vec<FormViolation>,
+) -> Vec<(Option<SharedCause>, Vec<FormViolation>)> {
     let causes: Vec<_> = faults.iter().map(|fault| cause(fault, &faults)).collect();
-    let mut groups: Vec<(Option<SharedCause>, Vec<Fault>)> = Vec::new();
+    let mut groups: Vec<(Option<SharedCause>, Vec<FormViolation>)> = Vec::new();
     for (fault, cause) in faults.into_iter().zip(causes) {
-        let is_own = |(known, group): &&mut (Option<SharedCause>, Vec<Fault>)| {
+        let is_own = |(known, group): &&mut (Option<SharedCause>, Vec<FormViolation>)| {
             let is_same_member = || group.first().is_some_and(|it| member(it) == member(&fault));
             *known == cause && (cause.is_some() || is_same_member())
         };
@@ -57,11 +59,11 @@ pub(super) fn by_cause(faults: Vec<Fault>) -> Vec<(Option<SharedCause>, Vec<Faul
 }
 
 /// The first step of a fault's path.
-fn member(fault: &Fault) -> &str {
+fn member(fault: &FormViolation) -> &str {
     fault.path.split('/').nth(1).unwrap_or_default()
 }
 
-fn cause(fault: &Fault, faults: &[Fault]) -> Option<SharedCause> {
+fn cause(fault: &FormViolation, faults: &[FormViolation]) -> Option<SharedCause> {
     let (parent, name) = fault.path.rsplit_once('/')?;
     let sibling = |kind: FaultKind, is_match: &dyn Fn(&str) -> bool| {
         let siblings = faults.iter().filter(|other| other.kind == kind);
@@ -107,7 +109,8 @@ mod tests {
 
     fn causes(value: serde_json::Value) -> Vec<(Option<String>, Vec<String>)> {
         let groups = by_cause(BED.faults(&value)).into_iter();
-        let paths = |faults: Vec<Fault>| faults.into_iter().map(|fault| fault.path).collect();
+        let paths =
+            |faults: Vec<FormViolation>| faults.into_iter().map(|fault| fault.path).collect();
         groups.map(|(cause, faults)| (cause.map(|it| it.key()), paths(faults))).collect()
     }
 

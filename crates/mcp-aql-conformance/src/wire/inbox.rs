@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::limits::{MAX_UNREQUESTED, MAX_UNREQUESTED_BYTES};
-use super::{Direction, NoResponse, Tap};
+use super::{NoResponse, Tap, TraceDirection};
 use crate::json_size::{MAX_VALUES, is_light};
 
 /// The received messages, dispatched to the waiting requests.
@@ -57,7 +57,7 @@ impl Inbox {
 
     /// Notes a message to the adapter.
     pub(super) fn note_sent(&self, message: &[u8]) {
-        self.tap.trace(self.connection, Direction::Sent, message);
+        self.tap.trace(self.connection, TraceDirection::Sent, message);
     }
 
     /// Notes that an operation answered a call with a success.
@@ -67,7 +67,7 @@ impl Inbox {
 
     /// Dispatches a received message. Returns false if the connection should be closed.
     pub(super) fn take(&self, text: &[u8]) -> bool {
-        self.tap.trace(self.connection, Direction::Received, text);
+        self.tap.trace(self.connection, TraceDirection::Received, text);
         if !is_light(text) {
             self.end(NoResponse::TooMany(MAX_VALUES));
             return false;

@@ -26,4 +26,4 @@ pub use modes::PerMode;
 pub(crate) use no_response::NoResponse;
 pub(crate) use tap::{MessageStatistics, Samples, Tap};
 pub use target::Target;
-pub(crate) use trace::{Direction, Trace};
+pub(crate) use trace::{Trace, TraceDirection};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 
-use super::trace::{Direction, Trace};
+use super::trace::{Trace, TraceDirection};
 use crate::category::Mode;
 use crate::secrets::Secrets;
 
@@ -80,7 +80,7 @@ impl Tap {
     }
 
     /// Writes a message to the trace, if there is one.
-    pub(super) fn trace(&self, connection: u64, direction: Direction, bytes: &[u8]) {
+    pub(super) fn trace(&self, connection: u64, direction: TraceDirection, bytes: &[u8]) {
         if let Some(trace) = &self.trace {
             let mode = self.mode.get().copied();
             trace.write(connection, mode, direction, bytes, &self.secrets);

@@ -12,7 +12,7 @@ use crate::sync::lock;
 
 /// The direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
+pub(crate) enum TraceDirection {
     /// From the runner to the adapter.
     Sent,
     /// From the adapter to the runner.
@@ -58,7 +58,7 @@ impl Trace {
         &self,
         connection: u64,
         mode: Option<Mode>,
-        direction: Direction,
+        direction: TraceDirection,
         bytes: &[u8],
         secrets: &Secrets,
     ) {
@@ -75,8 +75,8 @@ impl Trace {
             "connection": connection,
             "mode": mode.map(Mode::as_str),
             "direction": match direction {
-                Direction::Sent => "sent",
-                Direction::Received => "received",
+                TraceDirection::Sent => "sent",
+                TraceDirection::Received => "received",
             },
             name: content,
         });

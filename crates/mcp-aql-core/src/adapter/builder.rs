@@ -6,25 +6,26 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_aql_protocol::Limits;
+use mcp_aql_protocol::SizeLimits;
 
 use super::BuildError;
 use super::config::ConfigSource;
 use super::parts::Parts;
 use super::rebuild::build_from;
 use super::{Adapter, Settings};
-use crate::audit::{AuditObserver, AuditSink};
-use crate::clock::TimeSource;
-use crate::concurrency::Concurrency;
 use crate::execution::ExecutionOptions;
+use crate::execution::concurrency::Concurrency;
 use crate::extension::Extension;
-use crate::observers::Observers;
+use crate::observe::audit::{AuditObserver, AuditSink};
+use crate::observe::observers::Observers;
 use crate::operation::{
     DynamicOperation, Handler, Operation, OperationEntry, OperationSpec, Operations, StateMap,
 };
+use crate::rate_limits::LimitsExtension;
 use crate::router::{EndpointMode, EndpointProfile};
-use crate::spec::SharedState;
-use crate::store::Store;
+use crate::schema::spec::SharedState;
+use crate::store::StateStore;
+use crate::util::clock::TimeSource;
 
 /// Builds an adapter. [`build`](Self::build) reports all problems at once.
 ///
@@ -44,7 +45,7 @@ pub struct AdapterBuilder {
     /// Problems that were found before `build`.
     problems: Vec<String>,
     profiles: Vec<EndpointProfile>,
-    store: Option<Arc<dyn Store>>,
+    store: Option<Arc<dyn StateStore>>,
     pub(super) audit_sinks: Vec<Arc<dyn AuditSink>>,
     pub(super) audit_observers: Vec<Arc<dyn AuditObserver>>,
     pub(super) observers: Observers,
@@ -67,7 +68,10 @@ impl AdapterBuilder {
             audit_sinks: Vec::new(),
             audit_observers: Vec::new(),
             observers: Observers::default(),
-            settings: Settings { extensions: available_extensions(), ..Settings::default() },
+            settings: Settings {
+                extensions: vec![Box::new(LimitsExtension::default())],
+                ..Settings::default()
+            },
             source: ConfigSource::default(),
         }
     }
@@ -181,7 +185,7 @@ impl AdapterBuilder {
     }
 
     /// Sets the payload limits.
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: SizeLimits) -> Self {
         self.settings.limits = limits;
         self
     }
@@ -291,7 +295,7 @@ impl AdapterBuilder {
     /// Sets the store for tokens, counters, executions and blocks. Default: in memory, until the process
     /// ends; with a safety loop, a file with the adapter's name in the user's state directory, because
     /// blocks must outlive the process (REQ-OOB-09).
-    pub fn store(mut self, store: impl Store) -> Self {
+    pub fn store(mut self, store: impl StateStore) -> Self {
         self.store = Some(Arc::new(store));
         self
     }
@@ -368,12 +372,4 @@ impl AdapterBuilder {
         });
         build_from(parts, &self.source)
     }
-}
-
-/// The extensions that the configuration file can enable.
-fn available_extensions() -> Vec<Box<dyn Extension>> {
-    vec![
-        #[cfg(feature = "limits")]
-        Box::new(crate::limits::LimitsExtension::default()),
-    ]
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::AdapterBuilder;
-use crate::access::Access;
-use crate::audit::{AuditObserver, AuditSink};
-use crate::call_event::CallEvent;
-use crate::call_tracer::CallTracer;
-use crate::file_access::SettingPath;
+use crate::config::access::Access;
+use crate::config::file_access::SettingPath;
 use crate::gatekeeper::{self, Policy, Trust};
-use crate::log_format::LogFormat;
+use crate::observe::audit::{AuditObserver, AuditSink};
+use crate::observe::call_event::CallEvent;
+use crate::observe::call_tracer::CallTracer;
+use crate::observe::log_format::LogFormat;
+use crate::rate_limits::{LimitsExtension, RateLimits};
 
 impl AdapterBuilder {
     /// Sets the scopes that authenticated callers need.
@@ -125,7 +126,7 @@ impl AdapterBuilder {
     /// use std::sync::atomic::{AtomicU64, Ordering};
     ///
     /// use mcp_aql::Adapter;
-    /// use mcp_aql::audit::CallOutcome;
+    /// use mcp_aql::observe::CallOutcome;
     /// use serde_json::json;
     ///
     /// # fn main() -> mcp_aql::Result<()> {
@@ -146,6 +147,12 @@ impl AdapterBuilder {
     pub fn observe(mut self, observer: impl Fn(&CallEvent<'_>) + Send + Sync + 'static) -> Self {
         self.observers.add(observer);
         self
+    }
+
+    /// Sets rate limits and quotas, which are counted in the [store](Self::store). Default: none
+    /// (REQ-RATE-01).
+    pub fn rate_limits(self, limits: RateLimits) -> Self {
+        self.extension(LimitsExtension(Some(limits)))
     }
 
     /// Sets the tracer, which replaces an earlier one, and the observer of its metrics.

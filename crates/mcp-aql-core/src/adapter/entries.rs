@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Adapter, Settings, default_description_budget};
-use crate::config_entry::{ConfigSources, Setting, SettingSource};
+use crate::config::setting::{ConfigSources, Setting, SettingSource};
 
 #[doc(hidden)]
 impl Adapter {
@@ -250,11 +250,10 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "limits")]
     #[test]
     fn each_table_of_limits_is_listed() {
         use crate::extension::Extension as _;
-        use crate::limits::LimitsExtension;
+        use crate::rate_limits::LimitsExtension;
         let mut settings = super::super::config_test_util::extended(LimitsExtension::default());
         let file = "[rate_limits]\nrequests_per_minute = 5\n\
                     [[api_limits]]\nscope = 'global'\nlimit = 60\nwindow = 'hour'\nburst = 9\n\

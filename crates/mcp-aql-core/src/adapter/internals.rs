@@ -5,11 +5,11 @@ use std::sync::Arc;
 use http::Extensions;
 
 use super::{Adapter, Parts, Settings};
-use crate::call_tracer::CallTracer;
+use crate::caller::principal::Principal;
 use crate::introspection;
+use crate::observe::call_tracer::CallTracer;
+use crate::observe::recorder::Recorder;
 use crate::operation::RegisteredOperation;
-use crate::principal::Principal;
-use crate::recorder::Recorder;
 use crate::router::Registry;
 
 #[doc(hidden)]
@@ -127,7 +127,7 @@ impl Adapter {
     /// Adds a further query to `introspect`.
     pub(crate) fn with_further_query(
         self,
-        query: impl crate::further_query::FurtherQuery + 'static,
+        query: impl crate::operation::further_query::FurtherQuery + 'static,
     ) -> Self {
         drop(self.catalog);
         let mut inner = std::sync::Arc::into_inner(self.inner).unwrap();

@@ -9,8 +9,6 @@ mod entries;
 mod http_table;
 mod internals;
 mod parts;
-#[cfg(feature = "limits")]
-mod rate_limits;
 mod rebuild;
 mod serving;
 mod settings;
@@ -19,26 +17,26 @@ use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use http::Extensions;
-use mcp_aql_protocol::Limits;
+use mcp_aql_protocol::SizeLimits;
 use serde_json::{Map, Value};
 
 pub use builder::AdapterBuilder;
 #[cfg(any(test, feature = "test-util"))]
 pub use config::test_util as config_test_util;
 pub use http_table::HttpTable;
-pub use parts::Parts;
+pub(crate) use parts::Parts;
 pub use settings::{Settings, default_description_budget};
 
-use crate::build_error::BuildError;
 use crate::call::Pipeline;
-use crate::catalog::Catalog;
 use crate::error::OperationError;
+use crate::error::build_error::BuildError;
 use crate::extension::Service;
-use crate::future::erased;
+use crate::introspection::catalog::Catalog;
 use crate::operation::{CallScope, Context, OperationSpec};
 use crate::request::Arguments;
 use crate::response::{OperationResult, PendingReply, Reply};
 use crate::router::{Endpoint, EndpointMode, EndpointProfile};
+use crate::util::future::erased;
 
 /// An MCP-AQL adapter: operations with everything that the protocol requires around them.
 ///
@@ -70,7 +68,7 @@ use crate::router::{Endpoint, EndpointMode, EndpointProfile};
 /// ```
 #[derive(Clone)]
 pub struct Adapter {
-    inner: Arc<Inner>,
+    inner: Arc<AdapterState>,
     /// The operations that are listed.
     catalog: Arc<Catalog>,
     /// The values that belong to every call through this clone.
@@ -79,7 +77,7 @@ pub struct Adapter {
     drain_timeout: Duration,
 }
 
-struct Inner {
+struct AdapterState {
     parts: Arc<Parts>,
     settings: Settings,
     pipeline: Pipeline,
@@ -243,7 +241,7 @@ impl Adapter {
     }
 
     /// The limits in use.
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &SizeLimits {
         &self.inner.settings.limits
     }
 

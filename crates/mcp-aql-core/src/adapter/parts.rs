@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::settings::Settings;
-use crate::audit::{AuditObserver, AuditSink};
-use crate::observers::Observers;
+use crate::observe::audit::{AuditObserver, AuditSink};
+use crate::observe::observers::Observers;
 use crate::operation::{Handler, OperationSpec, StateMap};
 use crate::router::EndpointProfile;
-use crate::store::Store;
+use crate::store::StateStore;
 
 /// The parts of an adapter as passed to the builder.
 pub struct Parts {
@@ -22,7 +22,7 @@ pub struct Parts {
     pub(crate) problems: Vec<String>,
     pub(crate) profiles: Vec<EndpointProfile>,
     /// The store; `None` selects a suitable one.
-    pub(crate) store: Option<Arc<dyn Store>>,
+    pub(crate) store: Option<Arc<dyn StateStore>>,
     pub(crate) audit_sinks: Vec<Arc<dyn AuditSink>>,
     pub(crate) audit_observers: Vec<Arc<dyn AuditObserver>>,
     pub(crate) observers: Observers,

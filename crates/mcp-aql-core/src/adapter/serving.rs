@@ -4,9 +4,9 @@ use std::any::Any;
 use std::time::Duration;
 
 use super::Adapter;
+use crate::caller::session::Session;
+use crate::error::main_error::{Error, Result};
 use crate::execution::EndScope;
-use crate::main_error::{Error, Result};
-use crate::session::Session;
 use crate::store::StoreError;
 
 impl Adapter {
@@ -92,7 +92,7 @@ impl Adapter {
         self.inner.pipeline.executions.log_cut_off();
     }
 
-    /// Opens the file of the audit log again, and calls [`AuditSink::reopen`](crate::audit::AuditSink::reopen) of other
+    /// Opens the file of the audit log again, and calls [`AuditSink::reopen`](crate::observe::audit::AuditSink::reopen) of other
     /// destinations. The command line calls it at SIGHUP. A file that was renamed or deleted is also noticed before the
     /// next entry is written.
     pub fn reopen_audit_log(&self) {

@@ -4,19 +4,19 @@ use std::any::Any;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mcp_aql_protocol::Limits;
+use mcp_aql_protocol::SizeLimits;
 
 use super::http_table::HttpTable;
-use crate::access::Access;
-use crate::clock::TimeSource;
-use crate::concurrency::Concurrency;
-use crate::config_entry::ConfigSources;
+use crate::config::access::Access;
+use crate::config::file_access::SettingPath;
+use crate::config::setting::ConfigSources;
 use crate::execution::ExecutionOptions;
+use crate::execution::concurrency::Concurrency;
 use crate::extension::Extension;
-use crate::file_access::SettingPath;
 use crate::gatekeeper::GateSettings;
-use crate::log_format::LogFormat;
+use crate::observe::log_format::LogFormat;
 use crate::router::EndpointMode;
+use crate::util::clock::TimeSource;
 
 /// The default of [`AdapterBuilder::drain_timeout`](super::AdapterBuilder::drain_timeout), in seconds.
 const DEFAULT_DRAIN_SECONDS: u64 = 30;
@@ -31,7 +31,7 @@ pub struct Settings {
     /// The profile's name.
     pub(crate) profile: String,
     pub(crate) tool_prefix: String,
-    pub(crate) limits: Limits,
+    pub(crate) limits: SizeLimits,
     /// Whether clients can send several operations in one call.
     pub batch: bool,
     /// Whether unknown parameters are errors.
@@ -83,7 +83,7 @@ impl Default for Settings {
             mode: EndpointMode::default(),
             profile: "crude".to_owned(),
             tool_prefix: String::new(),
-            limits: Limits::default(),
+            limits: SizeLimits::default(),
             batch: true,
             strict: true,
             camel_case_aliases: false,

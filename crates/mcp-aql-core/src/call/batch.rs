@@ -3,15 +3,15 @@
 use mcp_aql_protocol::ErrorCode;
 
 use super::Pipeline;
-use crate::elicitation::Elicitation;
+use crate::caller::elicitation::Elicitation;
 use crate::error::OperationError;
+use crate::error::warning::Warnings;
 use crate::gatekeeper::USER_ANSWER;
 use crate::operation::{CallScope, Context};
 use crate::request::{Refused, Request};
 use crate::response::{BatchReply, Reply};
 use crate::router::Endpoint;
 use crate::vocab::{ReplyForm, ReplyLimits};
-use crate::warning::Warnings;
 
 /// The codes of items that did not fail: a person must agree first, and later items may depend on this one.
 const HALTING: [ErrorCode; 2] = [ErrorCode::ConfirmationRequired, ErrorCode::RateLimitQuotaPause];

@@ -3,12 +3,12 @@
 use mcp_aql_protocol::ErrorCode;
 use tracing::{Level, Span};
 
-use crate::call_event::{CallEvent, CallOutcome};
+use crate::caller::principal::Principal;
 use crate::error::OperationError;
 use crate::gatekeeper::GatedOperation;
-use crate::log_targets::{CALLS, logs_calls};
+use crate::observe::call_event::{CallEvent, CallOutcome};
+use crate::observe::log_targets::{CALLS, logs_calls};
 use crate::operation::CallScope;
-use crate::principal::Principal;
 use crate::store::chain;
 
 /// Returns the span of a routed call, for the lines that its stages and its function log.

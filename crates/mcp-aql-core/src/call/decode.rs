@@ -3,7 +3,7 @@
 use super::Pipeline;
 use crate::error::OperationError;
 use crate::request::{
-    Content, Decoded, IndexedCall, JsonObject, Refused, decode, parse, read_texts, too_large,
+    Content, Decoded, IndexedCall, ParsedObject, Refused, decode, parse, read_texts, too_large,
 };
 
 /// A request that was not decoded.
@@ -44,7 +44,7 @@ impl Pipeline {
         }
     }
 
-    fn decode_object(&self, mut object: JsonObject) -> Result<Decoded<'static>, Undecoded> {
+    fn decode_object(&self, mut object: ParsedObject) -> Result<Decoded<'static>, Undecoded> {
         if self.settings.json_texts {
             read_texts(&mut object.members, &self.settings.limits);
         }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::Pipeline;
 use super::admit::AdmittedCall;
-use crate::argument::Argument;
+use crate::caller::principal::Principal;
 use crate::error::OperationError;
 use crate::execution::{ExecutionRecord, ExecutionState, PAGE_SIZES, Status};
 use crate::gatekeeper::{GatedOperation, RetryCall};
@@ -17,9 +17,9 @@ use crate::operation::{
     Context, Envelope, ExecutionCall, Handler, OperationReturn, Outcome, ReplyWriter,
 };
 use crate::paging::{Page, PageRequest};
-use crate::principal::Principal;
 use crate::request::Credentials;
-use crate::spec::LifecycleSpec;
+use crate::schema::argument::Argument;
+use crate::schema::spec::LifecycleSpec;
 use crate::vocab::ReplyLimits;
 
 /// The call of an operation on an execution.

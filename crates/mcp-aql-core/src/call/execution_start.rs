@@ -9,13 +9,13 @@ use super::admit::AdmittedCall;
 use super::observe::{Observed, within_span};
 use super::run::record_usage;
 use super::validate::ValidCall;
-use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::execution::{Begin, ExecutionRecord, NewExecution, Work};
 use crate::gatekeeper::GatedOperation;
+use crate::observe::redact::redacted;
 use crate::operation::{Call, Context, ExecutionContext, Outcome, Run};
-use crate::redact::redacted;
-use crate::spec::LifecycleSpec;
+use crate::schema::argument::Argument;
+use crate::schema::spec::LifecycleSpec;
 use crate::vocab::ReplyLimits;
 
 /// The size of the state around a result, in bytes.

@@ -16,25 +16,26 @@ mod reply;
 mod route;
 mod run;
 mod validate;
+pub(crate) mod validation;
 
 use std::sync::Arc;
 
-use mcp_aql_protocol::Limits;
+use mcp_aql_protocol::SizeLimits;
 
-use crate::access::AccessRules;
-use crate::catalog::{Catalog, Views};
-use crate::concurrency::ConcurrencyLimit;
+use crate::config::access::AccessRules;
 use crate::error::OperationError;
 use crate::execution::Executions;
-use crate::future::erased;
+use crate::execution::concurrency::ConcurrencyLimit;
 use crate::gatekeeper::{GatedOperation, Gatekeeper};
-use crate::observers::Observers;
+use crate::introspection::catalog::{Catalog, Views};
+use crate::observe::observers::Observers;
 use crate::operation::{CallScope, Context, Outcome, StateMap, UpstreamMemory, UsageRecorder};
 use crate::paging::CursorKey;
 use crate::request::{Content, Decoded, Refused, Request};
 use crate::response::Reply;
 use crate::router::Endpoint;
 use crate::services::Services;
+use crate::util::future::erased;
 use crate::vocab::{ReplyForm, ReplyLimits};
 use decode::Undecoded;
 use observe::{Observation, within_span};
@@ -64,7 +65,7 @@ pub(crate) struct Pipeline {
 
 /// The settings that the stages read.
 pub(crate) struct CallSettings {
-    pub(crate) limits: Limits,
+    pub(crate) limits: SizeLimits,
     pub(crate) batch: bool,
     pub(crate) strict: bool,
     pub(crate) camel_case_aliases: bool,

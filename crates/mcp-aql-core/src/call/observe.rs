@@ -10,12 +10,12 @@ use mcp_aql_protocol::ErrorCode;
 
 use super::Pipeline;
 use super::call_log::{self, InternalError};
-use crate::call_event::{CallEvent, CallOutcome};
-use crate::call_origin::ActiveSpan;
-use crate::call_tracer::{CallSpan, CallStart};
+use crate::caller::call_origin::ActiveSpan;
 use crate::error::OperationError;
-use crate::log_targets::logs_calls;
-use crate::observers::Observers;
+use crate::observe::call_event::{CallEvent, CallOutcome};
+use crate::observe::call_tracer::{CallSpan, CallStart};
+use crate::observe::log_targets::logs_calls;
+use crate::observe::observers::Observers;
 use crate::operation::{Context, OperationSpec, Outcome};
 use crate::response::Reply;
 

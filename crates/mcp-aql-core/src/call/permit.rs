@@ -1,11 +1,11 @@
 //! Permit: checks that the caller has the scope that an operation needs.
 
-use crate::audit::AuditEntry;
+use crate::caller::principal::Principal;
+use crate::caller::session::Session;
 use crate::error::OperationError;
 use crate::gatekeeper::GatedOperation;
+use crate::observe::audit::AuditEntry;
 use crate::operation::{CallScope, RegisteredOperation};
-use crate::principal::Principal;
-use crate::session::Session;
 
 use super::Pipeline;
 

@@ -4,7 +4,7 @@ use mcp_aql_protocol::ErrorCode;
 
 use super::observe::Observation;
 use super::{Called, Pipeline};
-use crate::elicitation::Elicitation;
+use crate::caller::elicitation::Elicitation;
 use crate::error::OperationError;
 use crate::introspection;
 use crate::operation::{CallScope, Context, Outcome};

@@ -7,15 +7,15 @@ use futures_util::future::Either;
 use super::Pipeline;
 use super::admit::AdmittedCall;
 use super::validate::ValidCall;
+use crate::call::validation::log_ignored_parameters;
 use crate::error::OperationError;
-use crate::future::erased;
+use crate::error::warning::Warning;
 use crate::gatekeeper::GatedOperation;
-use crate::log_targets::CALLS;
+use crate::observe::log_targets::CALLS;
+use crate::observe::redact::redacted;
 use crate::operation::{Call, Context, Handler, Outcome, Run, Usage, UsageRecorder};
-use crate::redact::redacted;
-use crate::validate::log_ignored_parameters;
+use crate::util::future::erased;
 use crate::vocab::ReplyLimits;
-use crate::warning::Warning;
 
 impl Pipeline {
     /// Runs an admitted call. A function that waits for no other call is started before the returned future

@@ -3,11 +3,11 @@
 use serde_json::{Map, Value};
 
 use super::Pipeline;
+use crate::call::validation::{Known, ValidParams, ValidationRules, validate};
 use crate::error::OperationError;
 use crate::gatekeeper::GatedOperation;
 use crate::operation::{CallScope, ExecutionCall, Handler};
 use crate::request::{Credentials, Params};
-use crate::validate::{Known, Rules, ValidParams, validate};
 
 /// The valid arguments of a call.
 pub(crate) struct ValidCall {
@@ -28,7 +28,7 @@ impl Pipeline {
     ) -> Result<ValidCall, OperationError> {
         let introspects = matches!(operation.handler, Handler::Introspect);
         let lifecycle = operation.spec.lifecycle;
-        let rules = Rules {
+        let rules = ValidationRules {
             // Introspection refuses unknown parameters, because its result has no warnings (REQ-INT-28).
             strict: self.settings.strict || introspects,
             camel_case_aliases: self.settings.camel_case_aliases,

@@ -23,9 +23,9 @@ use crate::text::screened;
 /// ```
 ///
 /// Source: MCP-AQL §5.1, §5.3 (REQ-ERR-01, REQ-RSP-03, REQ-RSP-04).
-pub struct OperationError(Box<Inner>);
+pub struct OperationError(Box<ErrorContent>);
 
-struct Inner {
+struct ErrorContent {
     code: ErrorCode,
     message: Cow<'static, str>,
     details: Map<String, Value>,
@@ -40,7 +40,7 @@ impl OperationError {
     /// The message should name the failure, the parameter, the expected value and the remedy. Put
     /// dynamic values in single quotes (REQ-ERR-03, REQ-ERR-05).
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorContent {
             code,
             message: message.into(),
             details: Map::new(),

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::options::ExecutionOptions;
 use crate::error::OperationError;
-use crate::sync::lock;
+use crate::util::sync::lock;
 
 /// The suggested delay before another attempt, in seconds. The end of an execution cannot be predicted.
 const RETRY_AFTER_SECONDS: u64 = 5;

@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::output_budget::OutputBudget;
 use super::record::ExecutionRecord;
 use super::status::Status;
-use crate::audit::AuditEntry;
-use crate::clock::after;
+use crate::observe::audit::AuditEntry;
 use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, StoreError};
+use crate::util::clock::after;
 
 /// The collection of the store that holds the executions.
 const COLLECTION: &str = "executions";
@@ -162,8 +162,9 @@ impl ExecutionStore {
                 let ours = runs_here(&id, record.attempt);
                 let now = self.now();
                 if !record.status.is_final() && !ours && !self.is_orphaned(&record, now) {
-                    let outage =
-                        record.is_orphaned(now).then(|| crate::clock::after(now, OUTAGE_MARGIN));
+                    let outage = record
+                        .is_orphaned(now)
+                        .then(|| crate::util::clock::after(now, OUTAGE_MARGIN));
                     until = until.max(Some(record.lease_until)).max(outage);
                 }
                 self.end_if_orphaned(found, runs_here).await?;

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use super::Core;
 use super::execution_store::RecordUpdate;
 use super::running::{RunningExecution, StopReason};
-use crate::clock::after;
-use crate::future::spawn;
+use crate::util::clock::after;
+use crate::util::future::spawn;
 
 /// The number of leases that are renewed concurrently.
 const CONCURRENT_RENEWALS: usize = 16;

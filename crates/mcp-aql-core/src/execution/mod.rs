@@ -9,6 +9,7 @@
 //!
 //! Source: MCP-AQL §8.4 (REQ-LIF-01 to REQ-LIF-11).
 
+pub(crate) mod concurrency;
 mod execution_slot;
 mod execution_store;
 mod lease;
@@ -39,7 +40,7 @@ use tokio::sync::{Mutex, OnceCell};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
-use crate::clock::after;
+use crate::util::clock::after;
 use execution_slot::ExecutionSlots;
 pub(crate) use execution_slot::{ExecutionSlot, LimitReached};
 pub use execution_store::created_at;
@@ -55,10 +56,10 @@ pub(crate) use state::ExecutionState;
 pub(crate) use status::Status;
 pub(crate) use task::{Begin, Work};
 
-use crate::future::spawn;
+use crate::caller::session::Session;
 use crate::services::Services;
-use crate::session::Session;
 use crate::store::StoreError;
+use crate::util::future::spawn;
 
 /// The time that ending executions may take in addition to the grace period, for writes to the store.
 const FINAL_WRITE_TIMEOUT: Duration = Duration::from_secs(2);

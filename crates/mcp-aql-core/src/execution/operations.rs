@@ -3,12 +3,12 @@
 use mcp_aql_protocol::{DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, SemanticCategory};
 
 use super::state::ExecutionState;
-use crate::constraint::{Bound, Constraint, EnumValue};
 use crate::operation::{
     DataKey, ExampleSpec, ExecutionCall, Handler, OperationSpec, ParameterEntry, Plain,
 };
 use crate::paging::{Page, PageSizes};
-use crate::spec::{DefaultSpec, ParameterSpec, ReturnsSpec};
+use crate::schema::constraint::{Bound, Constraint, EnumValue};
+use crate::schema::spec::{DefaultSpec, ParameterSpec, ReturnsSpec};
 
 const ID: ParameterEntry = ParameterEntry::One(
     ParameterSpec::required::<String>("execution_id", "The execution.")

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
 use crate::error::OperationError;
+use crate::error::warning::Warnings;
 use crate::operation::Advance;
-use crate::warning::Warnings;
 
 /// The progress of an execution: `current` of `total`, or only a message (REQ-LIF-06).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

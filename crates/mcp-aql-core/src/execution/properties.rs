@@ -18,11 +18,11 @@ use super::output_budget::OutputBudget;
 use super::payload::ExecutionError;
 use super::record::{Ending, ExecutionRecord, Ownership};
 use super::status::Status;
-use crate::audit::Audit;
-use crate::clock::{TimeSource, after};
 use crate::error::OperationError;
+use crate::observe::audit::Audit;
 use crate::services::Services;
-use crate::store::MemoryStore;
+use crate::store::MemoryState;
+use crate::util::clock::{TimeSource, after};
 
 const LEASE: Duration = Duration::from_secs(10);
 
@@ -78,7 +78,7 @@ fn ready<T>(future: impl Future<Output = T>) -> T {
 impl World {
     fn new() -> Self {
         let clock = Arc::new(AtomicI64::new(0));
-        let store = Arc::new(MemoryStore::default());
+        let store = Arc::new(MemoryState::default());
         let epoch: DateTime<Utc> = "2031-05-06T07:00:00Z".parse().unwrap();
         let time = {
             let clock = Arc::clone(&clock);
@@ -92,7 +92,7 @@ impl World {
                 sinks: Vec::new(),
                 observers: Vec::new(),
             };
-            let store: Arc<dyn crate::store::Store> = Arc::<MemoryStore>::clone(&store);
+            let store: Arc<dyn crate::store::StateStore> = Arc::<MemoryState>::clone(&store);
             let services = Arc::new(Services::new(store, time.clone(), audit));
             let store = ExecutionStore {
                 services,

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use super::payload::{ExecutionError, Progress};
 use super::status::{Status, Transition};
-use crate::clock::after;
 use crate::error::OperationError;
+use crate::util::clock::after;
 
 /// An execution as the store keeps it. Its methods implement the state machine and depend on neither the
 /// store nor the clock.

@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 use super::payload::Progress;
 use super::record::{ExecutionRecord, Ownership};
 use super::status::Status;
-use crate::session::Session;
-use crate::sync::lock;
+use crate::caller::session::Session;
+use crate::util::sync::lock;
 
 /// The reason why an execution should stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,20 +128,20 @@ impl RunningExecution {
 /// The executions that this process runs, by their ids.
 #[derive(Default)]
 pub(crate) struct RunningExecutions {
-    inner: Mutex<Registry>,
+    inner: Mutex<RunningTasks>,
     /// Notified when an execution is removed.
     removed: Notify,
 }
 
 #[derive(Default)]
-struct Registry {
+struct RunningTasks {
     running: HashMap<String, Arc<RunningExecution>>,
     /// Whether a task renews the leases.
     renewal_runs: bool,
 }
 
 impl RunningExecutions {
-    fn inner(&self) -> MutexGuard<'_, Registry> {
+    fn inner(&self) -> MutexGuard<'_, RunningTasks> {
         lock(&self.inner)
     }
 

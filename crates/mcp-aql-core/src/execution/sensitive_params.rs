@@ -11,8 +11,8 @@ use super::options::ExecutionOptions;
 use super::output_budget::OutputBudget;
 use super::record::ExecutionRecord;
 use super::status::Status;
-use crate::clock::after;
-use crate::sync::lock;
+use crate::util::clock::after;
+use crate::util::sync::lock;
 
 /// The sensitive parameters of executions, for retries in this process. They have the same limits as the outputs in the
 /// store.

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::payload::{ExecutionError, Progress};
 use super::record::ExecutionRecord;
 use super::status::Status;
-use crate::clock;
+use crate::util::clock;
 
 /// The state of a long-running call: its status, its progress and its result.
 ///

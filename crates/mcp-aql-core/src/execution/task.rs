@@ -18,10 +18,10 @@ use super::record::{Ending, ExecutionRecord};
 use super::running::RunningExecution;
 use super::status::Status;
 use crate::error::OperationError;
-use crate::future::BoxFuture;
 use crate::operation::{Advance, ExecutionContext, ExecutionSink, Outcome, Payload, SUCCESS};
 use crate::store::StoreError;
-use crate::sync::lock;
+use crate::util::future::BoxFuture;
+use crate::util::sync::lock;
 
 /// The minimum time between two writes of progress to the store. Waiters in this process see every report.
 const PROGRESS_WRITE_INTERVAL: Duration = Duration::from_millis(500);

@@ -5,19 +5,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use mcp_aql_protocol::{Limits, TrustLevel};
+use mcp_aql_protocol::{SizeLimits, TrustLevel};
 use tokio::time::{Instant, sleep};
 
 use super::execution_store::{ExecutionStore, RecordUpdate};
 use super::*;
-use crate::audit::Audit;
-use crate::clock::TimeSource;
 use crate::error::OperationError;
+use crate::observe::audit::Audit;
 use crate::operation::{
     CallScope, Context, Envelope, ExecutionContext, OperationReturn as _, Outcome, ReplyWriter,
 };
-use crate::store::hooked::{Access, Hook, Hooked};
-use crate::store::{Change, Expected, MemoryStore, NewRecord, Store};
+use crate::store::hooked::{Hook, Hooked, HookedCall};
+use crate::store::{Change, Expected, MemoryState, NewRecord, StateStore};
+use crate::util::clock::TimeSource;
 use crate::vocab::ReplyLimits;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -29,11 +29,11 @@ fn time() -> TimeSource {
     TimeSource::new(move || epoch + TimeDelta::from_std(start.elapsed()).unwrap())
 }
 
-fn process<S: Store>(store: &Arc<S>, time: &TimeSource) -> Executions {
+fn process<S: StateStore>(store: &Arc<S>, time: &TimeSource) -> Executions {
     process_with(store, time, ExecutionOptions::new())
 }
 
-fn process_with<S: Store>(
+fn process_with<S: StateStore>(
     store: &Arc<S>,
     time: &TimeSource,
     options: ExecutionOptions,
@@ -45,7 +45,7 @@ fn process_with<S: Store>(
         sinks: Vec::new(),
         observers: Vec::new(),
     };
-    let store: Arc<dyn Store> = Arc::<S>::clone(store);
+    let store: Arc<dyn StateStore> = Arc::<S>::clone(store);
     let services = Arc::new(Services::new(store, time.clone(), audit));
     Executions::new(services, "beds".to_owned(), options)
 }
@@ -77,12 +77,12 @@ where
 }
 
 fn seven() -> Outcome {
-    7_u8.write(ReplyWriter::new(&Envelope::Bare, ReplyLimits::new(&Limits::default())))
+    7_u8.write(ReplyWriter::new(&Envelope::Bare, ReplyLimits::new(&SizeLimits::default())))
 }
 
 /// A result of this size.
 fn large(bytes: usize) -> Outcome {
-    let writer = ReplyWriter::new(&Envelope::Bare, ReplyLimits::new(&Limits::default()));
+    let writer = ReplyWriter::new(&Envelope::Bare, ReplyLimits::new(&SizeLimits::default()));
     "x".repeat(bytes).write(writer)
 }
 
@@ -101,7 +101,7 @@ async fn result(executions: &Executions, id: &str) -> String {
 #[tokio::test(start_paused = true)]
 async fn a_lease_is_renewed_as_long_as_it_runs() {
     // REQ-LIF-02
-    let (store, time) = (Arc::<MemoryStore>::default(), time());
+    let (store, time) = (Arc::<MemoryState>::default(), time());
     let (here, there) = (process(&store, &time), process(&store, &time));
     let work = works(|_| async {
         sleep(1_000 * SECOND).await;
@@ -119,7 +119,7 @@ async fn a_lease_is_renewed_as_long_as_it_runs() {
 #[tokio::test(start_paused = true)]
 async fn another_process_may_stop_it() {
     // REQ-LIF-02, REQ-LIF-08
-    let (store, time) = (Arc::<MemoryStore>::default(), time());
+    let (store, time) = (Arc::<MemoryState>::default(), time());
     let (here, there) = (process(&store, &time), process(&store, &time));
     let work = works(|execution| async move {
         execution.progress(1.0, 4.0, "north").await;
@@ -140,7 +140,7 @@ async fn another_process_may_stop_it() {
 #[tokio::test(start_paused = true)]
 async fn whoever_was_taken_for_gone_stops_and_writes_nothing() {
     // REQ-LIF-03
-    let (store, time) = (Arc::<MemoryStore>::default(), time());
+    let (store, time) = (Arc::<MemoryState>::default(), time());
     let (here, there) = (process(&store, &time), process(&store, &time));
     let finished = Arc::new(AtomicBool::new(false));
     let work = works({
@@ -176,7 +176,7 @@ async fn whoever_was_taken_for_gone_stops_and_writes_nothing() {
 #[tokio::test(start_paused = true)]
 async fn what_a_crash_left_behind_ends_without_a_reader() {
     // REQ-LIF-10
-    let (store, time) = (Arc::<MemoryStore>::default(), time());
+    let (store, time) = (Arc::<MemoryState>::default(), time());
     let (here, there) = (process(&store, &time), process(&store, &time));
     let work = works(|_| async {
         sleep(1_000 * SECOND).await;
@@ -202,7 +202,7 @@ async fn what_a_crash_left_behind_ends_without_a_reader() {
 #[tokio::test(start_paused = true)]
 async fn the_end_of_the_adapter_is_the_end_of_what_runs() {
     // REQ-LIF-10
-    let (store, time) = (Arc::<MemoryStore>::default(), time());
+    let (store, time) = (Arc::<MemoryState>::default(), time());
     let (here, there) = (process(&store, &time), process(&store, &time));
     let forever = || works(|_| std::future::pending());
     let id = here.begin(new(&here, "execute_watering"), forever()).await.unwrap();
@@ -224,7 +224,7 @@ async fn the_end_of_the_adapter_is_the_end_of_what_runs() {
 #[tokio::test(start_paused = true)]
 async fn what_is_over_is_forgotten_after_its_time() {
     // REQ-LIF-04
-    let (store, time) = (Arc::<MemoryStore>::default(), time());
+    let (store, time) = (Arc::<MemoryState>::default(), time());
     let here = process(&store, &time);
     let done = || works(|_| async { seven() });
     let id = here.begin(new(&here, "execute_watering"), done()).await.unwrap();
@@ -235,14 +235,14 @@ async fn what_is_over_is_forgotten_after_its_time() {
     here.begin(new(&here, "execute_watering"), done()).await.unwrap();
     sleep(SECOND).await;
     for collection in ["executions", "execution_outputs", "execution_output_sizes"] {
-        let kept = Store::list(&*store, collection, None, None, 9).await.unwrap();
+        let kept = StateStore::list(&*store, collection, None, None, 9).await.unwrap();
         assert_eq!(kept.len(), 1, "{collection}: the old one is gone for good");
     }
 }
 
 /// The ids of the executions whose outputs are kept.
-async fn kept(store: &MemoryStore) -> Vec<String> {
-    let outputs = Store::list(store, "execution_outputs", None, None, 99).await.unwrap();
+async fn kept(store: &MemoryState) -> Vec<String> {
+    let outputs = StateStore::list(store, "execution_outputs", None, None, 99).await.unwrap();
     outputs.into_iter().map(|output| output.key).collect()
 }
 
@@ -261,7 +261,7 @@ async fn the_results_that_ended_first_are_dropped_first() {
         (2 << 20, 1 << 20, "abbccdd", &[0, 2, 4, 5, 6]),
         (2 << 20, 1 << 20, "bbcacdd", &[1, 3, 4, 5, 6]),
     ] {
-        let (store, time) = (Arc::<MemoryStore>::default(), time());
+        let (store, time) = (Arc::<MemoryState>::default(), time());
         let options = ExecutionOptions::new().keep_bytes(all).keep_bytes_per_caller(per_caller);
         let here = process_with(&store, &time, options);
         let mut ids = Vec::new();
@@ -286,7 +286,8 @@ async fn the_results_that_ended_first_are_dropped_first() {
             let record = here.get(id).await.unwrap().unwrap();
             assert_eq!(record.output_dropped, !expected.contains(&number), "{callers} {number}");
         }
-        let sizes = Store::list(&*store, "execution_output_sizes", None, None, 99).await.unwrap();
+        let sizes =
+            StateStore::list(&*store, "execution_output_sizes", None, None, 99).await.unwrap();
         assert_eq!(sizes.len(), expected.len(), "{callers}");
     }
 }
@@ -294,7 +295,7 @@ async fn the_results_that_ended_first_are_dropped_first() {
 #[tokio::test(start_paused = true)]
 async fn a_result_that_is_larger_than_the_budget_can_be_read() {
     // REQ-LIF-04
-    let (store, time) = (Arc::<MemoryStore>::default(), time());
+    let (store, time) = (Arc::<MemoryState>::default(), time());
     let options = ExecutionOptions::new().keep_bytes(1 << 20).keep_bytes_per_caller(1 << 20);
     let here = process_with(&store, &time, options);
     for _ in 0..3 {
@@ -312,8 +313,8 @@ struct SlowWrite(AtomicBool);
 impl Hook for SlowWrite {
     type Held = ();
 
-    async fn before(&self, access: Access) -> Result<(), StoreError> {
-        if access == Access::Write && self.0.swap(false, Ordering::SeqCst) {
+    async fn before(&self, access: HookedCall) -> Result<(), StoreError> {
+        if access == HookedCall::Write && self.0.swap(false, Ordering::SeqCst) {
             sleep(20 * SECOND).await;
         }
         Ok(())
@@ -361,7 +362,7 @@ async fn the_output_of_a_retry_is_not_dropped_in_place_of_an_older_one() {
 #[tokio::test(start_paused = true)]
 async fn a_damaged_record_does_not_stop_the_budget() {
     // REQ-LIF-04
-    let (store, time) = (Arc::<MemoryStore>::default(), time());
+    let (store, time) = (Arc::<MemoryState>::default(), time());
     let run = async |here: &Executions| {
         let work = works(|_| async { large(400_000) });
         let id = here.begin(new(here, "execute_watering"), work).await.unwrap();
@@ -371,18 +372,18 @@ async fn a_damaged_record_does_not_stop_the_budget() {
     let here = process(&store, &time);
     let ids = [run(&here).await, run(&here).await, run(&here).await];
     let damage = Change::put("executions", &ids[1], Expected::Any, NewRecord::new("damaged"));
-    assert!(Store::write(&*store, vec![damage]).await.unwrap());
+    assert!(StateStore::write(&*store, vec![damage]).await.unwrap());
     let options = ExecutionOptions::new().keep_bytes_per_caller(1 << 20);
     let newest = run(&process_with(&store, &time, options)).await;
     assert_eq!(kept(&store).await, [newest, ids[2].clone()], "the newest two");
-    let sizes = Store::list(&*store, "execution_output_sizes", None, None, 9).await.unwrap();
+    let sizes = StateStore::list(&*store, "execution_output_sizes", None, None, 9).await.unwrap();
     assert_eq!(sizes.len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_retry_keeps_the_parameters_that_it_was_validated_with() {
     // REQ-LIF-02
-    let (store, time) = (Arc::<MemoryStore>::default(), time());
+    let (store, time) = (Arc::<MemoryState>::default(), time());
     let here = process(&store, &time);
     let (id, record, output) = failed(&here).await;
     here.core.store.drop_output(&output).await.unwrap();
@@ -402,7 +403,7 @@ struct Outage(AtomicBool);
 impl Hook for Outage {
     type Held = ();
 
-    async fn before(&self, _: Access) -> Result<(), StoreError> {
+    async fn before(&self, _: HookedCall) -> Result<(), StoreError> {
         match self.0.load(Ordering::SeqCst) {
             true => Err(StoreError::failed("connection refused")),
             false => Ok(()),

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::{GatedOperation, PermissionPlan, Trust};
 use crate::error::OperationError;
-use crate::further_query::{FurtherQuery, IsShown};
-use crate::future::BoxFuture;
+use crate::operation::further_query::{FurtherQuery, IsShown};
 use crate::operation::{Handler, OperationSpec, RegisteredOperation};
+use crate::util::future::BoxFuture;
 
 /// The danger of an operation as callers see it. The fields are named as in danger-levels §3.2.
 #[derive(Serialize)]

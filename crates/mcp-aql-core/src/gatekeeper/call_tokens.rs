@@ -11,8 +11,8 @@ use super::token::{IssuedToken, TokenClaim, TokenScope, TokenStore, Validity};
 use super::token_issue::ConfirmationRates;
 use super::token_issue::TokenIssuer;
 use super::token_text::{TokenKind, audit_id};
-use crate::audit::Audit;
 use crate::error::OperationError;
+use crate::observe::audit::Audit;
 use crate::services::Services;
 use crate::store::Change;
 

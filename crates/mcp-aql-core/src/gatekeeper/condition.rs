@@ -6,9 +6,9 @@ use std::cmp::Ordering;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::argument::Argument;
-use crate::constraint::Bound;
-use crate::principal::Principal;
+use crate::caller::principal::Principal;
+use crate::schema::argument::Argument;
+use crate::schema::constraint::Bound;
 
 /// A condition on a parameter or on the authenticated caller, which limits the calls that a policy applies to.
 #[derive(Debug, Clone, PartialEq)]

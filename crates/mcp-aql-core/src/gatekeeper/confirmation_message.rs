@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::argument::Argument;
+use crate::observe::redact::{masked, shows};
 use crate::operation::{Parameter, RegisteredOperation};
-use crate::redact::{masked, shows};
-use crate::shape::Shapes;
+use crate::schema::argument::Argument;
+use crate::schema::shape::Shapes;
 
 /// The maximum number of characters of a value in a message.
 const MAX_VALUE_CHARS: usize = 200;

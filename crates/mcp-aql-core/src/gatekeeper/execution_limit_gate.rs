@@ -6,9 +6,9 @@ use super::PermissionPlan;
 use super::gate::{Gate, GatePlan, GateStage, Ticket};
 use super::request::GateRequest;
 use crate::error::OperationError;
-use crate::future::BoxFuture;
 use crate::operation::RegisteredOperation;
 use crate::services::Services;
+use crate::util::future::BoxFuture;
 
 /// Rejects calls that would begin an execution when the limit on executions is reached, before tokens and
 /// places in limits are used up.

@@ -2,9 +2,9 @@
 
 use super::{GateRequest, PermissionPlan};
 use crate::error::OperationError;
-use crate::future::BoxFuture;
 use crate::operation::RegisteredOperation;
 use crate::store::Change;
+use crate::util::future::BoxFuture;
 
 /// The place of a gate in the order of all gates. A gate is only reached by calls that the gates before it
 /// admit.
@@ -17,7 +17,7 @@ pub enum GateStage {
     /// Whether there is room for another execution.
     Capacity,
     /// Whether rate limits and quotas have a place for the call.
-    Limits,
+    SizeLimits,
     /// Whether the call is confirmed.
     Confirmation,
 }
@@ -88,7 +88,7 @@ pub trait Reservation: Send + Sync {
 
 /// Proves that the gates have admitted a call. Only the gatekeeper creates one, and no call runs without it.
 #[must_use]
-pub struct Permit {
+pub(crate) struct Permit {
     pub(super) reservations: Vec<Box<dyn Reservation>>,
 }
 

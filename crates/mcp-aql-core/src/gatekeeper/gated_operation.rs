@@ -17,7 +17,7 @@ pub struct GatedOperation {
 
 /// The gates that examine the calls of an operation.
 #[derive(Default)]
-pub struct OperationGates {
+pub(crate) struct OperationGates {
     /// The gates, in their order.
     pub(super) gates: Vec<Arc<dyn Gate>>,
     /// Whether a gate reads the arguments of calls.

@@ -4,6 +4,7 @@
 //! [`Policy`] and [`Trust`] configure them.
 
 mod adapter_info;
+pub(crate) mod approvals;
 mod call_tokens;
 mod condition;
 mod confirmation;
@@ -29,28 +30,30 @@ use std::sync::Arc;
 
 use futures_util::future::Either;
 
-use crate::approvals::Approvals;
 use crate::error::OperationError;
-use crate::future::erased;
+use crate::gatekeeper::approvals::Approvals;
 use crate::services::Services;
+use crate::util::future::erased;
 use confirmation::ConfirmationGate;
 pub(crate) use confirmation::user::USER_ANSWER;
 use execution_limit_gate::ExecutionLimitGate;
 use permission_gate::PermissionGate;
 
 pub(crate) use adapter_info::{AdapterInfo, DangerQuery, gate_note};
-pub use call_tokens::CallTokens;
+pub(crate) use call_tokens::CallTokens;
 pub use condition::Condition;
 pub(crate) use confirmation_message::check as check_confirmation_message;
 pub use confirmation_message::fill_with;
-pub use gate::{Gate, GatePlan, GateStage, Permit, Reservation, Ticket};
-pub use gated_operation::{GatedOperation, OperationGates};
+pub use gate::{Gate, GatePlan, GateStage, Ticket};
+pub(crate) use gate::{Permit, Reservation};
+pub(crate) use gated_operation::{GatedOperation, OperationGates};
 pub use permission_plan::PermissionPlan;
 pub(crate) use policy::PolicyTable;
 pub use policy::{Permission, Policy};
-pub use request::{GateRequest, RetryCall};
+pub use request::GateRequest;
+pub(crate) use request::RetryCall;
 pub(crate) use settings::{GateSettings, GateTable, delta};
-pub use token::{IssuedToken, TokenClaim};
+pub(crate) use token::TokenClaim;
 pub use trust::{Certification, Trust, TrustChange, TrustError, ValidationReport};
 
 /// The gates of an adapter.

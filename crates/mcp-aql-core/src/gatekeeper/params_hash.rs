@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::argument::Argument;
+use crate::schema::argument::Argument;
 use crate::vocab::digest;
 
 /// Returns the SHA-256 hash of a call's arguments, in hexadecimal. It does not depend on the order of the

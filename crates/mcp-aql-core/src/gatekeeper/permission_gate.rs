@@ -9,9 +9,9 @@ use super::gate::{Gate, GatePlan, GateStage, Ticket};
 use super::permission_plan::Decision;
 use super::request::GateRequest;
 use crate::error::OperationError;
-use crate::future::BoxFuture;
 use crate::operation::{Handler, RegisteredOperation};
 use crate::services::Services;
+use crate::util::future::BoxFuture;
 
 /// Rejects calls that the trust level of the adapter or a policy forbids, and records those that it admits.
 pub(super) struct PermissionGate {

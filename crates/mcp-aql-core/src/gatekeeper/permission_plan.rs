@@ -6,9 +6,9 @@ use mcp_aql_protocol::{DangerLevel, pattern_matches};
 use super::policy::{Permission, Policy, strictest};
 use super::trust_matrix::{TrustDecision, least_trust, trust_decision};
 use super::{GateSettings, Trust};
-use crate::argument::Argument;
+use crate::caller::principal::Principal;
 use crate::operation::OperationSpec;
-use crate::principal::Principal;
+use crate::schema::argument::Argument;
 
 /// The permission of the calls of one operation by trust, danger and policies, computed when the adapter is built.
 #[derive(Debug, Clone)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::condition::{Condition, ConditionTable};
-use crate::argument::Argument;
-use crate::principal::Principal;
+use crate::caller::principal::Principal;
+use crate::schema::argument::Argument;
 
 /// The effect of a policy on the calls that it applies to, in ascending order of strictness.
 ///

@@ -9,19 +9,19 @@ use super::params_hash::params_hash;
 use super::permission_plan::{Decision, PermissionPlan};
 use super::token::TokenScope;
 use super::token_text::TokenKind;
-use crate::argument::Argument;
-use crate::audit::{Audit, AuditEntry, Confirmation};
-use crate::concurrency::{caught, given_up, within};
+use crate::caller::principal::Principal;
+use crate::caller::session::Session;
 use crate::error::OperationError;
 use crate::execution::LimitReached;
+use crate::execution::concurrency::{caught, given_up, within};
+use crate::observe::audit::{Audit, AuditEntry, Confirmation};
+use crate::observe::redact::redacted;
 use crate::operation::{
     Call, Context, ExecutionCall, Handler, Preview, RegisteredOperation, StateMap,
 };
-use crate::principal::Principal;
-use crate::redact::redacted;
 use crate::request::Credentials;
-use crate::session::Session;
-use crate::shape::Shapes;
+use crate::schema::argument::Argument;
+use crate::schema::shape::Shapes;
 use crate::vocab::digest;
 
 /// A call at the gates, routed and validated (REQ-GATE-02).
@@ -48,7 +48,7 @@ pub struct GateRequest<'a> {
 
 /// A call of `retry_execution`, which makes another call again.
 #[derive(Clone, Copy)]
-pub struct RetryCall<'a> {
+pub(crate) struct RetryCall<'a> {
     pub(crate) permission: &'a PermissionPlan,
     pub(crate) arguments: &'a [Argument],
 }

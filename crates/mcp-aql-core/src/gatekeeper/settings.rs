@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Permission, Policy, PolicyTable, Trust};
-use crate::config_entry::Setting;
+use crate::config::setting::Setting;
+use crate::config::tightening::Tightening;
 use crate::operation::{OperationSpec, Parameter};
-use crate::tightening::Tightening;
 
 /// The settings of the gates.
 #[derive(Debug, Clone)]

@@ -7,12 +7,12 @@ use mcp_aql_protocol::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use super::token_text::{TokenKind, audit_id, has_form, mask_token, random_token};
-use crate::audit::{AuditEntry, Confirmation, ConfirmationStep, ConfirmedBy};
-use crate::clock;
-use crate::clock::{later, whole_seconds};
 use crate::error::OperationError;
+use crate::observe::audit::{AuditEntry, Confirmation, ConfirmationStep, ConfirmedBy};
 use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, StoreError};
+use crate::util::clock;
+use crate::util::clock::{later, whole_seconds};
 use crate::vocab::digest;
 
 /// The collection of the store that holds the tokens.
@@ -45,7 +45,7 @@ pub(crate) struct Validity {
 
 /// A token as its bearer receives it.
 #[derive(Debug)]
-pub struct IssuedToken {
+pub(crate) struct IssuedToken {
     /// The id of the token in the audit log.
     pub id: String,
     /// The token, which the caller sends back.

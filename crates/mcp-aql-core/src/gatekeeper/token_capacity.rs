@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use chrono::{DateTime, Utc};
 
-use crate::sync::lock;
+use crate::util::sync::lock;
 
 /// The maximum number of tokens, used ones included: 60 a second for the lifetime of five minutes. A record has at most
 /// 3 KB, so that they need at most 60 MB.
@@ -19,10 +19,10 @@ pub(super) const MAX_TOKENS_WITHOUT_SESSION: usize = MAX_TOKENS / 2;
 
 /// The tokens of a process, in the order of their issue. A process that shares the store with others limits its own.
 #[derive(Debug, Default)]
-pub(super) struct TokenCapacity(Mutex<Tokens>);
+pub(super) struct TokenCapacity(Mutex<TokenCounts>);
 
 #[derive(Debug, Default)]
-struct Tokens {
+struct TokenCounts {
     /// The keys of the tokens in the store, and when it may delete them.
     keys: BTreeMap<u64, (String, DateTime<Utc>)>,
     next: u64,

@@ -11,15 +11,15 @@ use super::token::{IssuedToken, TokenScope, TokenStore, Validity};
 use super::token_capacity::{
     MAX_TOKENS_OF_SESSION, MAX_TOKENS_WITHOUT_SESSION, OwnTokens, TokenCapacity,
 };
-use crate::clock;
-use crate::clock::{later, whole_seconds};
+use crate::caller::session::Session;
 use crate::error::OperationError;
-use crate::future::spawn;
 use crate::operation::Context;
 use crate::services::Services;
-use crate::session::Session;
-use crate::store::Store as _;
-use crate::sync::lock;
+use crate::store::StateStore as _;
+use crate::util::clock;
+use crate::util::clock::{later, whole_seconds};
+use crate::util::future::spawn;
+use crate::util::sync::lock;
 
 /// The default number of tokens that a session may request per minute, or all callers without a session together
 /// (REQ-TOK-17).
@@ -326,11 +326,11 @@ fn count(
 mod tests {
     use super::super::token_text::TokenKind;
     use super::*;
-    use crate::audit::Audit;
-    use crate::clock::TimeSource;
+    use crate::observe::audit::Audit;
     use crate::operation::CallScope;
     use crate::store::StoreError;
-    use crate::store::hooked::{Access, Hook, Hooked};
+    use crate::store::hooked::{Hook, Hooked, HookedCall};
+    use crate::util::clock::TimeSource;
     use mcp_aql_protocol::TrustLevel;
 
     /// Lets other tasks run before each write.
@@ -340,8 +340,8 @@ mod tests {
     impl Hook for LateWrites {
         type Held = ();
 
-        async fn before(&self, access: Access) -> Result<(), StoreError> {
-            for _ in 0..if access == Access::Write { 20 } else { 0 } {
+        async fn before(&self, access: HookedCall) -> Result<(), StoreError> {
+            for _ in 0..if access == HookedCall::Write { 20 } else { 0 } {
                 tokio::task::yield_now().await;
             }
             Ok(())

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 /// trust and danger applies; otherwise danger alone decides.
 ///
 /// ```
-/// use mcp_aql::{Trust, TrustLevel};
+/// use mcp_aql::TrustLevel;
+/// use mcp_aql::gatekeeper::Trust;
 ///
 /// # fn main() -> Result<(), mcp_aql::gatekeeper::TrustError> {
 /// let at = "2031-05-06T07:00:00Z".parse().unwrap();

@@ -11,13 +11,13 @@ use serde_json::Value;
 use super::query::IntrospectQuery;
 use super::search;
 use super::table::{PAGE_SIZES, SPEC};
-use crate::argument::Argument;
+use crate::caller::session::Session;
 use crate::error::OperationError;
-use crate::further_query::FurtherQueries;
+use crate::operation::further_query::FurtherQueries;
 use crate::operation::{Outcome, Payload, SUCCESS};
 use crate::paging::{CursorKey, PageRequest};
-use crate::session::Session;
-use crate::shape::Members;
+use crate::schema::argument::Argument;
+use crate::schema::shape::Members;
 use crate::text::clean;
 
 /// All answers of `introspect` (REQ-INT-27). Lists are rendered as JSON text when the adapter is

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::parameter_info::parameter_info;
+use crate::observe::redact::without_secrets;
 use crate::operation::{Parameter, RegisteredOperation};
-use crate::redact::without_secrets;
-use crate::shape::{
+use crate::schema::shape::{
     Checks, FieldShape, Kind, Members, ObjectShape, Rest, Shape, Shapes, bound_value, describe,
     type_name,
 };

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::constraint::Bound;
 use crate::operation::Parameter;
-use crate::shape::{Checks, Faults, Kind, ObjectShape, Path, Rest, Shape, Shapes};
+use crate::schema::constraint::Bound;
+use crate::schema::shape::{Checks, Faults, Kind, ObjectShape, Path, Rest, Shape, Shapes};
 
 /// Generates the parameters of an example call as JSON text in the table's order: the required
 /// ones, and one field of `input`.

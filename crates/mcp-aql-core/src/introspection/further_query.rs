@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::further_query::FurtherQueries;
 use crate::operation::RegisteredOperation;
+use crate::operation::further_query::FurtherQueries;
 
 /// Publishes the queries in the `enum` of the parameter `query` (choice C-35).
 pub(crate) fn publish(introspect: &mut RegisteredOperation, further: &FurtherQueries) {
@@ -25,8 +25,8 @@ mod tests {
 
     use super::*;
     use crate::error::OperationError;
-    use crate::further_query::FurtherQuery;
-    use crate::future::BoxFuture;
+    use crate::operation::further_query::FurtherQuery;
+    use crate::util::future::BoxFuture;
 
     struct Weather;
 
@@ -38,7 +38,7 @@ mod tests {
         fn answer<'a>(
             &'a self,
             _name: Option<&'a str>,
-            _is_shown: crate::further_query::IsShown<'a>,
+            _is_shown: crate::operation::further_query::IsShown<'a>,
         ) -> BoxFuture<'a, Result<Value, OperationError>> {
             Box::pin(std::future::ready(Ok(json!({ "sky": "clear" }))))
         }

@@ -3,6 +3,7 @@
 
 mod answer;
 mod brief;
+pub(crate) mod catalog;
 mod example;
 mod further_query;
 mod json_schema;

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-type Object = Map<String, Value>;
+type SchemaObject = Map<String, Value>;
 
 /// The keywords that say which members a value has.
 const STRUCTURAL: [&str; 2] = ["properties", "required"];
@@ -21,7 +21,7 @@ const MAX_REFERENCES: usize = 16;
 const MAX_FORMS: usize = 256;
 
 /// Returns a schema in which each object has all of its members in one place.
-pub(super) fn resolved<'a>(schema: &'a Value, definitions: &Object) -> Cow<'a, Value> {
+pub(super) fn resolved<'a>(schema: &'a Value, definitions: &SchemaObject) -> Cow<'a, Value> {
     match has_parts(schema) {
         true => Cow::Owned(Forms { definitions, left: MAX_FORMS }.resolve(schema)),
         false => Cow::Borrowed(schema),
@@ -29,7 +29,7 @@ pub(super) fn resolved<'a>(schema: &'a Value, definitions: &Object) -> Cow<'a, V
 }
 
 /// Returns `true` if the members of an object are in several places.
-fn is_in_parts(schema: &Object) -> bool {
+fn is_in_parts(schema: &SchemaObject) -> bool {
     let has_members = STRUCTURAL.iter().any(|key| schema.contains_key(*key));
     let count = |key: &str| usize::from(schema.contains_key(key));
     let parts = schema.get("allOf").and_then(Value::as_array).map_or(0, Vec::len);
@@ -47,7 +47,7 @@ fn has_parts(schema: &Value) -> bool {
 }
 
 struct Forms<'a> {
-    definitions: &'a Object,
+    definitions: &'a SchemaObject,
     /// The number of forms that may still be added.
     left: usize,
 }
@@ -62,19 +62,19 @@ impl Forms<'_> {
         }
     }
 
-    fn inside(&mut self, object: &Object) -> Object {
+    fn inside(&mut self, object: &SchemaObject) -> SchemaObject {
         object.iter().map(|(name, value)| (name.clone(), self.resolve(value))).collect()
     }
 
     /// Returns the schema of an object, or of its forms.
-    fn united(&mut self, object: &Object) -> Value {
+    fn united(&mut self, object: &SchemaObject) -> Value {
         let description = object.get("description").cloned();
         let forms = self.forms(object, MAX_REFERENCES);
         let forms = forms.filter(|forms| forms.len() <= self.left);
         self.left -= forms.as_ref().map_or(0, Vec::len);
         let mut forms = match forms {
             Some(forms) if !forms.is_empty() => forms,
-            _ => vec![Object::new()],
+            _ => vec![SchemaObject::new()],
         };
         for form in &mut forms {
             *form = self.inside(form);
@@ -82,7 +82,7 @@ impl Forms<'_> {
         }
         let mut united = match forms.as_mut_slice() {
             [only] => std::mem::take(only),
-            _ => Object::from_iter([("oneOf".to_owned(), json!(forms))]),
+            _ => SchemaObject::from_iter([("oneOf".to_owned(), json!(forms))]),
         };
         // What a variant says about itself takes precedence.
         united.extend(description.map(|text| ("description".to_owned(), text)));
@@ -90,7 +90,7 @@ impl Forms<'_> {
     }
 
     /// Returns the possible members of an object, or `None` if there are too many.
-    fn forms(&self, schema: &Object, depth: usize) -> Option<Vec<Object>> {
+    fn forms(&self, schema: &SchemaObject, depth: usize) -> Option<Vec<SchemaObject>> {
         let depth = depth.checked_sub(1)?;
         let mut own = schema.clone();
         let reference = own.remove("$ref");
@@ -118,14 +118,16 @@ impl Forms<'_> {
         &self,
         schemas: impl IntoIterator<Item = &'a Value>,
         depth: usize,
-    ) -> Option<Vec<Object>> {
+    ) -> Option<Vec<SchemaObject>> {
         let mut forms = Vec::new();
         for schema in schemas {
             match schema {
                 Value::Object(schema) => forms.extend(self.forms(schema, depth)?),
                 Value::Bool(false) => {}
-                _ => forms
-                    .push(Object::from_iter([("additionalProperties".to_owned(), true.into())])),
+                _ => forms.push(SchemaObject::from_iter([(
+                    "additionalProperties".to_owned(),
+                    true.into(),
+                )])),
             }
         }
         Some(forms)
@@ -134,14 +136,14 @@ impl Forms<'_> {
 
 /// Returns the members that a schema states itself. serde writes a unit variant beside a tag as a member without a
 /// value. Other values than objects cannot be there.
-fn own_forms(mut schema: Object) -> Vec<Object> {
+fn own_forms(mut schema: SchemaObject) -> Vec<SchemaObject> {
     let kind = schema.remove("type");
     if let Some(further) = schema.remove("unevaluatedProperties") {
         schema.entry("additionalProperties").or_insert(further);
     }
     match kind.as_ref().and_then(Value::as_str) {
         Some("object") => vec![schema],
-        Some("null") => vec![Object::new()],
+        Some("null") => vec![SchemaObject::new()],
         Some("string") => {
             let one = schema.get("const").into_iter();
             let names =
@@ -153,23 +155,23 @@ fn own_forms(mut schema: Object) -> Vec<Object> {
     }
 }
 
-fn unit_variant(name: &str) -> Object {
-    let properties = Object::from_iter([(name.to_owned(), json!({ "type": "null" }))]);
-    Object::from_iter([
+fn unit_variant(name: &str) -> SchemaObject {
+    let properties = SchemaObject::from_iter([(name.to_owned(), json!({ "type": "null" }))]);
+    SchemaObject::from_iter([
         ("properties".to_owned(), properties.into()),
         ("required".to_owned(), json!([name])),
     ])
 }
 
 /// Returns each combination of a form of both lists.
-fn product(some: Vec<Object>, others: Vec<Object>) -> Option<Vec<Object>> {
+fn product(some: Vec<SchemaObject>, others: Vec<SchemaObject>) -> Option<Vec<SchemaObject>> {
     let count = some.len().checked_mul(others.len())?;
     let both = || some.iter().flat_map(|one| others.iter().map(|other| merged(one, other)));
     (count <= MAX_FORMS).then(|| both().collect())
 }
 
 /// Returns the members of both forms, those of the first one first.
-fn merged(one: &Object, other: &Object) -> Object {
+fn merged(one: &SchemaObject, other: &SchemaObject) -> SchemaObject {
     let mut form = one.clone();
     for (key, value) in other {
         match (form.get_mut(key), value) {
@@ -201,7 +203,7 @@ mod tests {
 
     use super::*;
 
-    fn definitions() -> Object {
+    fn definitions() -> SchemaObject {
         let definitions = json!({
             "Circle": {
                 "type": "object", "description": "A circle.",

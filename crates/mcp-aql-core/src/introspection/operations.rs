@@ -7,8 +7,8 @@ use super::brief::brief;
 use super::parameter_info::{parameter_info, with_notice};
 use crate::execution::Status;
 use crate::operation::{OperationSpec, RegisteredOperation};
-use crate::shape::{Members, Shapes};
-use crate::spec::LifecycleSpec;
+use crate::schema::shape::{Members, Shapes};
+use crate::schema::spec::LifecycleSpec;
 
 #[derive(Serialize)]
 struct ListEntry<'a> {

@@ -1,9 +1,9 @@
 //! Renders a parameter for `introspect`.
 
+use crate::error::warning::Deprecation;
+use crate::observe::redact::without_secrets;
 use crate::operation::Parameter;
-use crate::redact::without_secrets;
-use crate::shape::{Kind, Members, Shapes, describe, further_constraints};
-use crate::warning::Deprecation;
+use crate::schema::shape::{Kind, Members, Shapes, describe, further_constraints};
 
 /// Renders a parameter with all its constraints (REQ-INT-13, REQ-INT-21, REQ-INT-25).
 pub(super) fn parameter_info(parameter: &Parameter, shapes: &Shapes) -> Members {

@@ -1,10 +1,10 @@
 //! Renders `_protocol`, the part of every list that describes the adapter.
 
-use mcp_aql_protocol::{Limits, PROTOCOL_VERSION};
+use mcp_aql_protocol::{PROTOCOL_VERSION, SizeLimits};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::concurrency::Concurrency;
+use crate::execution::concurrency::Concurrency;
 use crate::router::{EndpointMode, EndpointProfile};
 
 /// The facts about an adapter that `_protocol` publishes.
@@ -12,7 +12,7 @@ use crate::router::{EndpointMode, EndpointProfile};
 pub(crate) struct ProtocolFacts<'a> {
     pub(crate) mode: EndpointMode,
     pub(crate) profile: &'a EndpointProfile,
-    pub(crate) limits: &'a Limits,
+    pub(crate) limits: &'a SizeLimits,
     pub(crate) concurrency: Concurrency,
     pub(crate) max_concurrent_requests: Option<usize>,
     pub(crate) batch: bool,
@@ -30,7 +30,7 @@ struct ProtocolHead<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<&'a str>,
     capabilities: Map<String, Value>,
-    limits: &'a Limits,
+    limits: &'a SizeLimits,
     concurrency: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     supports_etag: Option<bool>,

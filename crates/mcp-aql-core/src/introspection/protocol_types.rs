@@ -3,7 +3,7 @@
 use mcp_aql_protocol::SemanticCategory;
 
 use super::type_details::object_type;
-use crate::shape::Members;
+use crate::schema::shape::Members;
 
 /// The protocol's own types (REQ-INT-23).
 pub fn protocol_types() -> Vec<(String, Members)> {

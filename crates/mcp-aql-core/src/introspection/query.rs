@@ -3,10 +3,10 @@
 use mcp_aql_protocol::{ErrorCode, SemanticCategory};
 use serde_json::Value;
 
-use crate::argument::Argument;
 use crate::error::OperationError;
-use crate::further_query::FurtherQuery;
+use crate::operation::further_query::FurtherQuery;
 use crate::paging::CURSOR_CONTROLS;
+use crate::schema::argument::Argument;
 
 /// The parameters of `introspect`.
 #[derive(Default)]

@@ -3,10 +3,10 @@
 use mcp_aql_protocol::ErrorCode;
 use mcp_aql_rank::operations::OperationDocument;
 
-use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::operation::RegisteredOperation;
-use crate::shape::{Kind, Rest, Shape, Shapes};
+use crate::schema::argument::Argument;
+use crate::schema::shape::{Kind, Rest, Shape, Shapes};
 use crate::text::clean;
 
 /// The number of results without `first`.

@@ -2,10 +2,10 @@
 
 use mcp_aql_protocol::{MAX_PAGE_SIZE, SemanticCategory};
 
-use crate::constraint::{Constraint, EnumValue};
 use crate::operation::{ExampleSpec, OperationSpec, ParameterEntry};
 use crate::paging::PageSizes;
-use crate::spec::ParameterSpec;
+use crate::schema::constraint::{Constraint, EnumValue};
+use crate::schema::spec::ParameterSpec;
 
 /// The page sizes of the operations list. Without page controls the whole list is returned, so a
 /// page may be as large as the protocol allows.

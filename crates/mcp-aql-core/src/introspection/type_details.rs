@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::redact::without_secrets;
-use crate::shape::{
+use crate::observe::redact::without_secrets;
+use crate::schema::shape::{
     Kind, Members, ObjectShape, Rest, Shape, Shapes, describe, further_constraints, item_name,
     type_name,
 };

@@ -14,8 +14,8 @@ use super::type_details::{object_type, type_details};
 use super::uncarried::{Direction, UncarriedTypes};
 use crate::operation::{DataKey, Envelope};
 use crate::paging::DATA_MARK;
-use crate::shape::{Compiler, Kind, Members, Shape, Shapes, describe, type_name};
-use crate::spec::{ParameterSpec, ReturnsSpec, SchemaFn};
+use crate::schema::shape::{Compiler, Kind, Members, Shape, Shapes, describe, type_name};
+use crate::schema::spec::{ParameterSpec, ReturnsSpec, SchemaFn};
 
 /// Collects the types of all parameters and results from their JSON schemas, so that every type is
 /// described once (REQ-INT-16 to REQ-INT-18, REQ-INT-22).

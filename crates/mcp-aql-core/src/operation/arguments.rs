@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use mcp_aql_protocol::Limits;
+use mcp_aql_protocol::SizeLimits;
 use serde::de::DeserializeOwned;
 
 use super::{
     CallScope, CompositeValues, Context, Envelope, ExecutionContext, Outcome, ReplyWriter, State,
     StateMap,
 };
-use crate::argument::Argument;
 use crate::error::OperationError;
-use crate::spec::{ParameterType, SharedState};
+use crate::schema::argument::Argument;
+use crate::schema::spec::{ParameterType, SharedState};
 use crate::vocab::ReplyLimits;
 
 /// A validated call. Generated code takes the arguments from it, in the order of the operation's table, and
@@ -43,7 +43,7 @@ impl Call {
             context: Context::new(CallScope::default()),
             states: Arc::default(),
             envelope: Envelope::Bare,
-            limits: ReplyLimits::new(&Limits::default()),
+            limits: ReplyLimits::new(&SizeLimits::default()),
             execution: None,
             composites: None,
         }

@@ -9,12 +9,12 @@ use mcp_aql_protocol::ErrorCode;
 use serde_json::Value;
 
 use super::Parameter;
-use crate::argument::Argument;
+use crate::caller::principal::Principal;
 use crate::error::OperationError;
+use crate::error::warning::{LateWarning, Warning};
 use crate::paging::CursorKey;
-use crate::principal::Principal;
-use crate::shape::Members;
-use crate::warning::{LateWarning, Warning};
+use crate::schema::argument::Argument;
+use crate::schema::shape::Members;
 
 /// The definition of such an argument in an operation's table, for example of a
 /// `CollectionQuery`.
@@ -147,7 +147,7 @@ pub struct Composites {
 
 /// The composite arguments of a call, in the order of the function's arguments.
 #[derive(Debug)]
-pub struct CompositeValues {
+pub(crate) struct CompositeValues {
     /// Each with the number of its parameters.
     values: std::vec::IntoIter<(Box<dyn Any + Send>, usize)>,
     late_warnings: Vec<Arc<dyn LateWarning>>,

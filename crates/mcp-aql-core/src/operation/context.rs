@@ -7,15 +7,15 @@ use http::Extensions;
 use serde::Serialize;
 
 use super::{Advance, Cancellation, ExecutionContext};
-use crate::call_origin::CallOrigin;
-use crate::elicitation::Elicitation;
+use crate::caller::call_origin::CallOrigin;
+use crate::caller::elicitation::Elicitation;
+use crate::caller::principal::Principal;
+use crate::caller::session::Session;
 use crate::error::OperationError;
-use crate::future::BoxFuture;
-use crate::principal::Principal;
-use crate::session::Session;
-use crate::sync::lock;
+use crate::error::warning::{Warning, Warnings};
+use crate::util::future::BoxFuture;
+use crate::util::sync::lock;
 use crate::vocab::digest;
-use crate::warning::{Warning, Warnings};
 
 /// The context of a call: the caller's session, cancellation, progress and warnings.
 ///
@@ -40,10 +40,10 @@ use crate::warning::{Warning, Warnings};
 #[derive(Clone)]
 pub struct Context {
     operation: &'static str,
-    call: Arc<Inner>,
+    call: Arc<CallContext>,
 }
 
-struct Inner {
+struct CallContext {
     scope: CallScope,
     warnings: Mutex<Warnings>,
     usage: Mutex<super::Usage>,
@@ -169,7 +169,7 @@ impl Context {
         upstream: Option<Arc<dyn super::UpstreamMemory>>,
     ) -> Self {
         let (warnings, usage, confirmed_state) = <_>::default();
-        let call = Inner { scope, warnings, usage, execution, upstream, confirmed_state };
+        let call = CallContext { scope, warnings, usage, execution, upstream, confirmed_state };
         Self { operation, call: Arc::new(call) }
     }
 

@@ -11,9 +11,9 @@ use super::{
     Call, Context, DataKey, ExampleSpec, Handler, OperationSpec, Outcome, ParameterEntry, Run,
 };
 use crate::error::OperationError;
-use crate::future::BoxFuture;
-use crate::spec::{DangerSpec, DefaultSpec, ParameterSpec, ReturnsSpec};
-use crate::sync::lock;
+use crate::schema::spec::{DangerSpec, DefaultSpec, ParameterSpec, ReturnsSpec};
+use crate::util::future::BoxFuture;
+use crate::util::sync::lock;
 
 /// An operation that is known only at run time: from a file, from an API description, or from another
 /// server. Register it with [`AdapterBuilder::dynamic_operation`](crate::AdapterBuilder::dynamic_operation).

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::future::BoxFuture;
-use crate::sync::lock;
-use crate::warning::{Warning, Warnings};
+use crate::error::warning::{Warning, Warnings};
+use crate::util::future::BoxFuture;
+use crate::util::sync::lock;
 
 /// The execution of a long-running operation: its id, cancellation and progress.
 ///
@@ -42,14 +42,14 @@ pub enum ExecutionCall {
 
 /// The progress of an execution (REQ-LIF-06).
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Advance {
+pub(crate) struct Advance {
     pub(crate) done: Option<f64>,
     pub(crate) total: Option<f64>,
     pub(crate) message: Option<String>,
 }
 
 /// The receiver of an execution's progress.
-pub trait ExecutionSink: Send + Sync + 'static {
+pub(crate) trait ExecutionSink: Send + Sync + 'static {
     /// Stores and reports the progress.
     fn advance(&self, advance: Advance) -> BoxFuture<'_, ()>;
 }

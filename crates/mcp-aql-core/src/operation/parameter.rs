@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::shape::Shape;
-use crate::spec::{InputSpec, ParameterSpec};
+use crate::schema::shape::Shape;
+use crate::schema::spec::{InputSpec, ParameterSpec};
 
 /// A parameter, ready for validation.
 pub struct Parameter {

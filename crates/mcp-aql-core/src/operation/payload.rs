@@ -25,7 +25,7 @@ pub struct Payload {
 }
 
 /// The beginning of every success.
-pub const SUCCESS: &str = r#"{"success":true,"data":"#;
+pub(crate) const SUCCESS: &str = r#"{"success":true,"data":"#;
 /// The same as the beginning of a JSON string.
 pub(crate) const QUOTED_SUCCESS: &str = r#""{\"success\":true,\"data\":"#;
 

@@ -6,10 +6,10 @@ use serde::Serialize;
 use super::composite::CompositeValues;
 use super::{Context, Envelope, Outcome, Payload, QUOTED_SUCCESS, SUCCESS};
 use crate::error::OperationError;
+use crate::error::warning::Warning;
 use crate::paging::{FitResult, Frame, Measured, PageSpace, fit_page, measure_frame, widest_cut};
 use crate::request::{too_large, write_json};
 use crate::vocab::{ReplyForm, ReplyLimits, count_escapes};
-use crate::warning::Warning;
 
 /// The place that a result is serialized into: the envelope and the limits of one reply.
 #[derive(Debug, Clone, Copy)]

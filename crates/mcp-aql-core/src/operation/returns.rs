@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Call, Outcome, ReplyWriter};
 use crate::error::OperationError;
-use crate::spec::{ReturnsSpec, Unused};
+use crate::schema::spec::{ReturnsSpec, Unused};
 
 impl ReturnsSpec {
     /// The description of the result of a function with this return type. The second type argument is

@@ -3,8 +3,10 @@
 use mcp_aql_protocol::SemanticCategory;
 
 use super::CompositeSpec;
-use crate::spec::{DangerSpec, InputSpec, LifecycleSpec, ParameterSpec, ReturnsSpec, StateSpec};
-use crate::warning::Deprecation;
+use crate::error::warning::Deprecation;
+use crate::schema::spec::{
+    DangerSpec, InputSpec, LifecycleSpec, ParameterSpec, ReturnsSpec, StateSpec,
+};
 
 /// One entry of an operation's parameter table: a parameter, or several from one type.
 #[derive(Debug, Clone, Copy)]

@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
 
-use crate::spec::{SharedState, StateSpec};
+use crate::schema::spec::{SharedState, StateSpec};
 
 /// Shared state that was registered with [`AdapterBuilder::state`](crate::AdapterBuilder::state), by type.
 ///

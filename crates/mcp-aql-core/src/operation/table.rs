@@ -8,9 +8,9 @@ use super::{
     Call, Composites, Envelope, ExecutionCall, OperationEntry, OperationSpec, Outcome, Parameter,
     Preview, PreviewFunction,
 };
+use crate::caller::principal::Principal;
 use crate::error::OperationError;
-use crate::future::BoxFuture;
-use crate::principal::Principal;
+use crate::util::future::BoxFuture;
 
 /// A registered operation: its table, prepared for validation and calls.
 pub struct RegisteredOperation {
@@ -50,7 +50,7 @@ impl RegisteredOperation {
 }
 
 /// Replaces other names of parameters by those of the operation's table.
-pub type RenameParams = fn(&mut Map<String, Value>);
+pub(crate) type RenameParams = fn(&mut Map<String, Value>);
 
 /// The implementation of an operation.
 #[derive(Clone)]
@@ -79,13 +79,13 @@ pub trait Run: Send + Sync {
 }
 
 /// A function with its receiver.
-struct Bound<S: 'static> {
+struct BoundMethod<S: 'static> {
     receiver: Arc<S>,
     call: for<'a> fn(&'a S, Call) -> BoxFuture<'a, Outcome>,
     preview: Option<PreviewFunction<S>>,
 }
 
-impl<S: Send + Sync + 'static> Run for Bound<S> {
+impl<S: Send + Sync + 'static> Run for BoundMethod<S> {
     fn run(&self, call: Call) -> BoxFuture<'_, Outcome> {
         (self.call)(&self.receiver, call)
     }
@@ -103,6 +103,10 @@ impl Handler {
         receiver: Arc<S>,
         method: &OperationEntry<S>,
     ) -> Self {
-        Self::Function(Arc::new(Bound { receiver, call: method.call, preview: method.preview }))
+        Self::Function(Arc::new(BoundMethod {
+            receiver,
+            call: method.call,
+            preview: method.preview,
+        }))
     }
 }

@@ -3,8 +3,8 @@
 use super::{Call, Outcome, Preview};
 use super::{ExampleSpec, OperationSpec};
 use crate::error::OperationError;
-use crate::future::BoxFuture;
-use crate::spec::{DangerSpec, ParameterSpec};
+use crate::schema::spec::{DangerSpec, ParameterSpec};
+use crate::util::future::BoxFuture;
 
 /// An operation of a receiver `S`: its table and its function.
 pub struct OperationEntry<S: ?Sized + 'static> {
@@ -18,7 +18,7 @@ pub struct OperationEntry<S: ?Sized + 'static> {
 
 /// Looks at a call before anybody is asked to confirm it. Returns what the call would do, or the error with which it
 /// would fail.
-pub type PreviewFunction<S> =
+pub(crate) type PreviewFunction<S> =
     for<'a> fn(&'a S, Call) -> BoxFuture<'a, Result<Preview, OperationError>>;
 
 impl<S: ?Sized> OperationEntry<S> {

@@ -1,12 +1,12 @@
 //! The usage of wrapped APIs.
 
 use crate::error::OperationError;
-use crate::future::BoxFuture;
+use crate::util::future::BoxFuture;
 
 /// The usage of a wrapped API by a call, which the operation [reports](super::Context::report_usage).
 ///
 /// ```
-/// use mcp_aql::limits::Usage;
+/// use mcp_aql::rate_limits::Usage;
 ///
 /// let usage = Usage::tokens(1_200).cost(0.02);
 /// # let _ = usage;

@@ -3,8 +3,8 @@
 use mcp_aql_protocol::ErrorCode;
 
 use crate::error::OperationError;
+use crate::error::warning::{Severity, Warning};
 use crate::text::clean;
-use crate::warning::{Severity, Warning};
 
 /// The controls of cursor paging (REQ-PAG-01).
 pub const CURSOR_CONTROLS: [&str; 4] = ["first", "after", "last", "before"];

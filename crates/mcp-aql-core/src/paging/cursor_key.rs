@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac_sha256::Hash;
 
-use crate::principal::Principal;
+use crate::caller::principal::Principal;
 
 /// The secret key that authenticates cursors. An adapter without a configured key generates a
 /// random one at every start, and rejects cursors of earlier runs.
@@ -90,7 +90,7 @@ const TAG_BYTES: usize = 8;
 #[cfg(test)]
 mod tests {
     use super::CursorKey;
-    use crate::principal::Principal;
+    use crate::caller::principal::Principal;
 
     #[test]
     fn a_cursor_is_valid_for_its_principal_in_every_process() {

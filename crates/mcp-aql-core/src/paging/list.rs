@@ -9,9 +9,9 @@ use super::controls::{CURSOR_CONTROLS, Contradiction, EXPECTED_CURSOR, clamped, 
 use super::cursor_key::CursorKey;
 use super::page::RowCursors;
 use super::page_info::PageInfo;
-use crate::argument::Argument;
 use crate::error::OperationError;
-use crate::warning::Warning;
+use crate::error::warning::Warning;
+use crate::schema::argument::Argument;
 
 /// The page sizes of a list (REQ-PAG-08).
 #[derive(Debug, Clone, Copy)]

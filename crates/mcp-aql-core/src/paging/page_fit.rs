@@ -6,9 +6,9 @@ use std::cell::Cell;
 use mcp_aql_protocol::MAX_PAGE_SIZE;
 use serde::ser::{Serialize, SerializeSeq as _, Serializer};
 
+use crate::error::warning::Warning;
 use crate::request::{nesting, write_json};
 use crate::vocab::{ReplyLimits, new_id};
-use crate::warning::Warning;
 
 /// The space for the rows of a page, including commas.
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +45,7 @@ pub(crate) struct Frame {
 }
 
 #[derive(Debug, Default)]
-enum State {
+enum FitState {
     #[default]
     Idle,
     /// The next page is serialized with this text as its only row.
@@ -58,7 +58,7 @@ enum State {
 thread_local! {
     /// Passed through the thread, since `Serialize` has no argument for it. Serialization starts
     /// and ends on one thread.
-    static STATE: Cell<State> = const { Cell::new(State::Idle) };
+    static STATE: Cell<FitState> = const { Cell::new(FitState::Idle) };
 }
 
 /// Resets the state of the thread, even if serialization panics.
@@ -82,7 +82,7 @@ pub(crate) enum Measured<E> {
 pub(crate) fn measure_frame<E>(serialize: impl FnOnce() -> Result<Vec<u8>, E>) -> Measured<E> {
     let _reset = Reset;
     let marker = format!("\"{}\"", new_id("rows"));
-    STATE.set(State::Marked(marker.trim_matches('"').to_owned()));
+    STATE.set(FitState::Marked(marker.trim_matches('"').to_owned()));
     match serialize() {
         Ok(text) => match memchr::memmem::find(&text, marker.as_bytes()) {
             Some(start) => {
@@ -102,11 +102,11 @@ pub(crate) fn fit_page<T>(
     serialize: impl FnOnce() -> T,
 ) -> (T, Option<FitResult>) {
     let _reset = Reset;
-    STATE.set(State::Fitting(space));
+    STATE.set(FitState::Fitting(space));
     let written = serialize();
     match STATE.take() {
-        State::Done(fitted) => (written, Some(fitted)),
-        State::Idle | State::Marked(_) | State::Fitting(_) => (written, None),
+        FitState::Done(fitted) => (written, Some(fitted)),
+        FitState::Idle | FitState::Marked(_) | FitState::Fitting(_) => (written, None),
     }
 }
 
@@ -121,8 +121,8 @@ pub(super) enum PageForm {
 /// than the whole.
 pub(super) fn wanted() -> PageForm {
     match STATE.take() {
-        State::Marked(marker) => PageForm::Marked(marker),
-        State::Fitting(space) => PageForm::Fitting(space),
+        FitState::Marked(marker) => PageForm::Marked(marker),
+        FitState::Fitting(space) => PageForm::Fitting(space),
         other => {
             STATE.set(other);
             PageForm::Whole
@@ -132,7 +132,7 @@ pub(super) fn wanted() -> PageForm {
 
 /// Reports how the page was fitted.
 pub(super) fn report(fitted: FitResult) {
-    STATE.set(State::Done(fitted));
+    STATE.set(FitState::Done(fitted));
 }
 
 /// The rows to write.

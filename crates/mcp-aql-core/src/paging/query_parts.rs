@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::page_fit::{RowList, Rows};
 use super::page_info::PageInfo;
-use crate::projection::{DisplayedRow, View};
+use crate::schema::projection::{DisplayedRow, View};
 
 /// The parts of a reply besides its rows, and the form of the rows.
 #[derive(Debug, Clone)]

@@ -1,12 +1,12 @@
 //! The arguments of a tool call, from any source. A call in its usual form, an object with `operation` and `params` only,
 //! is read in one pass; the JSON of all other calls is parsed.
 
-use mcp_aql_protocol::Limits;
+use mcp_aql_protocol::SizeLimits;
 use serde_json::{Map, Value};
 
 use super::bytes::parse;
 use super::decode::{Credentials, Request};
-use super::json_reader::JsonObject;
+use super::json_reader::ParsedObject;
 use super::limits::parameter_fits;
 use super::params::Params;
 use super::scanner::Scanner;
@@ -36,7 +36,7 @@ pub(crate) enum Content<'a> {
     /// A call in the usual form.
     Call(IndexedCall<'a>),
     /// Any other object.
-    Object(JsonObject),
+    Object(ParsedObject),
 }
 
 /// A call in the usual form: the name of its operation, and its parameters.
@@ -65,15 +65,15 @@ impl<'a> From<IndexedCall<'a>> for Arguments<'a> {
     }
 }
 
-impl From<JsonObject> for Arguments<'_> {
-    fn from(object: JsonObject) -> Self {
+impl From<ParsedObject> for Arguments<'_> {
+    fn from(object: ParsedObject) -> Self {
         Content::Object(object).into()
     }
 }
 
 impl From<Map<String, Value>> for Arguments<'_> {
     fn from(members: Map<String, Value>) -> Self {
-        JsonObject::from(members).into()
+        ParsedObject::from(members).into()
     }
 }
 
@@ -83,7 +83,7 @@ impl<'a> Arguments<'a> {
     /// # Errors
     /// If the JSON is not an object.
     #[doc(hidden)]
-    pub fn read(json: Option<&'a str>, limits: &Limits) -> Result<Self, OperationError> {
+    pub fn read(json: Option<&'a str>, limits: &SizeLimits) -> Result<Self, OperationError> {
         let Some(json) = json else { return Ok(Map::new().into()) };
         Ok(match IndexedCall::scan(json) {
             Some(call) => call.into(),
@@ -110,8 +110,8 @@ impl<'a> Arguments<'a> {
     /// # Errors
     /// If the JSON repeats a member, or contains a number that does not fit into 64 bits.
     #[doc(hidden)]
-    pub fn into_members(self, limits: &Limits) -> Result<Map<String, Value>, OperationError> {
-        let JsonObject { members, losses, .. } = match self.content {
+    pub fn into_members(self, limits: &SizeLimits) -> Result<Map<String, Value>, OperationError> {
+        let ParsedObject { members, losses, .. } = match self.content {
             Content::Object(object) => object,
             Content::Call(call) => parse(call.json.as_bytes(), limits)?,
             Content::Json(json) => parse(json, limits)?,
@@ -127,7 +127,7 @@ impl<'a> Arguments<'a> {
     pub fn operation(&self) -> Option<&str> {
         match &self.content {
             Content::Call(call) => Some(call.operation),
-            Content::Object(JsonObject { members, .. }) => members
+            Content::Object(ParsedObject { members, .. }) => members
                 .get("operation")
                 .and_then(Value::as_str)
                 .filter(|_| !members.contains_key("operations")),
@@ -139,7 +139,7 @@ impl<'a> Arguments<'a> {
     #[doc(hidden)]
     pub fn metadata(&self, name: &str) -> Option<&Value> {
         match &self.content {
-            Content::Object(JsonObject { members, .. }) => members.get(name),
+            Content::Object(ParsedObject { members, .. }) => members.get(name),
             // A call in the usual form has no such members.
             Content::Call(_) | Content::Json(_) => None,
         }
@@ -202,12 +202,12 @@ impl<'a> IndexedCall<'a> {
     }
 
     /// Parses the JSON, to report what is wrong with it.
-    pub(crate) fn parse(&self, limits: &Limits) -> Result<JsonObject, OperationError> {
+    pub(crate) fn parse(&self, limits: &SizeLimits) -> Result<ParsedObject, OperationError> {
         parse(self.json.as_bytes(), limits)
     }
 
     /// Returns the call as a request, or itself if only the parser can read it or find its faults.
-    pub(crate) fn request(self, limits: &Limits) -> Result<Request<'a>, Self> {
+    pub(crate) fn request(self, limits: &SizeLimits) -> Result<Request<'a>, Self> {
         // No string is longer than the JSON, and the serialized request is not longer either.
         let fits = self.json.len() <= limits.max_request_size.min(limits.max_string_length)
             && limits.max_nesting_depth >= 2
@@ -281,12 +281,12 @@ mod tests {
             params in proptest::collection::btree_map("_?[a-f]{1,2}", value(), 0..5)
         ) {
             // REQ-ENC-05, REQ-ENC-10 to REQ-ENC-12
-            let limits = Limits {
+            let limits = SizeLimits {
                 max_request_size: 160,
                 max_string_length: 120,
                 max_array_elements: 3,
                 max_nesting_depth: 4,
-                ..Limits::default()
+                ..SizeLimits::default()
             };
             let params: Value = params.into_iter().collect();
             let text = json!({ "operation": "get", "params": params }).to_string();

@@ -1,16 +1,16 @@
 //! Reads tool arguments from bytes.
 
 use mcp_aql_protocol::ErrorCode;
-use mcp_aql_protocol::Limits;
+use mcp_aql_protocol::SizeLimits;
 
 use super::encoding_error::invalid_encoding;
-use super::json_reader::{self, JsonObject};
+use super::json_reader::{self, ParsedObject};
 use super::limits::{PARSED_DEPTH, too_large};
 use crate::error::OperationError;
 use crate::vocab::json_type;
 
 /// Reads tool arguments from the bytes of a transport (REQ-ENC-01, REQ-ENC-12).
-pub fn parse(bytes: &[u8], limits: &Limits) -> Result<JsonObject, OperationError> {
+pub fn parse(bytes: &[u8], limits: &SizeLimits) -> Result<ParsedObject, OperationError> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => return Err(invalid_encoding(error.valid_up_to())),
@@ -44,7 +44,7 @@ pub(super) fn depth_of(text: &str) -> usize {
 }
 
 /// Returns the number of open objects and arrays at the end of a text, and the maximum nesting depth.
-pub fn nesting(text: &str) -> (usize, usize) {
+pub(crate) fn nesting(text: &str) -> (usize, usize) {
     let (mut depth, mut deepest) = (0_usize, 0);
     let (mut inside, mut escaped) = (false, false);
     for byte in text.bytes() {
@@ -70,7 +70,7 @@ mod tests {
     use serde_json::{Map, Value};
 
     fn read(bytes: &[u8]) -> Result<Map<String, Value>, OperationError> {
-        let mut arguments = parse(bytes, &Limits::default())?;
+        let mut arguments = parse(bytes, &SizeLimits::default())?;
         match arguments.losses.pop() {
             None => Ok(arguments.members),
             Some(loss) => Err(loss.error),

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_aql_protocol::ErrorCode;
-use mcp_aql_protocol::Limits;
+use mcp_aql_protocol::SizeLimits;
 use serde_json::{Map, Value, json};
 
-use super::json_reader::JsonObject;
+use super::json_reader::ParsedObject;
 use super::limits::{Findings, check_request};
 use super::params::Params;
 use crate::error::OperationError;
@@ -36,11 +36,11 @@ pub(crate) struct Request<'a> {
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Credentials(
     /// Boxed, because few calls have a token, and each stage hands this value on.
-    Option<Box<Tokens>>,
+    Option<Box<SentTokens>>,
 );
 
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-struct Tokens {
+struct SentTokens {
     confirmation: Option<String>,
     quota_continue: Option<String>,
 }
@@ -58,7 +58,7 @@ impl Credentials {
             _ => Some(String::new()),
         };
         let (confirmation, quota_continue) = (text(CONFIRMATION), text(QUOTA_CONTINUE));
-        Self(Some(Box::new(Tokens { confirmation, quota_continue })))
+        Self(Some(Box::new(SentTokens { confirmation, quota_continue })))
     }
 
     /// `params._confirmation` (REQ-TOK-06).
@@ -113,7 +113,7 @@ pub(crate) struct Refused {
 /// The members of a request, sorted in one pass. Metadata, whose names start with `_`, is removed, because
 /// it is not a parameter (REQ-UNK-05). A member that is null counts as absent.
 #[derive(Default)]
-struct Members {
+struct RequestMembers {
     operation: Option<Value>,
     operations: Option<Value>,
     params: Option<Value>,
@@ -123,7 +123,7 @@ struct Members {
     rest: Vec<(String, Value)>,
 }
 
-impl Members {
+impl RequestMembers {
     fn of(arguments: Map<String, Value>) -> Self {
         let mut members = Self::default();
         for (name, value) in arguments {
@@ -165,12 +165,12 @@ fn given(value: Value) -> Option<Value> {
 
 /// Checks the sizes of the tool arguments and decodes them.
 pub(crate) fn decode(
-    mut arguments: JsonObject,
+    mut arguments: ParsedObject,
     batch: bool,
-    limits: &Limits,
+    limits: &SizeLimits,
 ) -> Result<Decoded<'static>, Refused> {
     let Findings { whole, items, altered } = check_request(&mut arguments, limits);
-    let mut members = Members::of(arguments.members);
+    let mut members = RequestMembers::of(arguments.members);
     if let Some(error) = whole {
         let batch = members.operations.is_some();
         return Err(Refused { batch, ..members.refused(error) });
@@ -182,7 +182,7 @@ pub(crate) fn decode(
     }
 }
 
-fn request_of(members: Members) -> Result<Request<'static>, Refused> {
+fn request_of(members: RequestMembers) -> Result<Request<'static>, Refused> {
     if let Some(error) = fault_of(&members) {
         return Err(members.refused(error));
     }
@@ -211,7 +211,7 @@ fn request_of(members: Members) -> Result<Request<'static>, Refused> {
 }
 
 /// The reason why these members are not a request.
-fn fault_of(members: &Members) -> Option<OperationError> {
+fn fault_of(members: &RequestMembers) -> Option<OperationError> {
     match &members.operation {
         Some(Value::String(name)) if name.is_empty() => {
             return Some(OperationError::invalid_value("operation", "must not be empty"));
@@ -241,9 +241,9 @@ fn missing_operation() -> OperationError {
 fn decode_batch(
     operations: Value,
     (mut faults, altered): (BTreeMap<usize, OperationError>, BTreeSet<usize>),
-    members: &Members,
+    members: &RequestMembers,
     batch: bool,
-    limits: &Limits,
+    limits: &SizeLimits,
 ) -> Result<Decoded<'static>, OperationError> {
     let fault = |message: String| OperationError::new(ErrorCode::BatchValidationError, message);
     if !batch {
@@ -303,7 +303,7 @@ fn batch_item(
             error,
         });
     };
-    let members = Members::of(item);
+    let members = RequestMembers::of(item);
     match fault {
         Some(error) => Err(members.refused(error)),
         None => request_of(members),
@@ -328,7 +328,7 @@ mod tests {
     use serde_json::json;
 
     fn decoded(value: Value) -> Result<Decoded<'static>, OperationError> {
-        decode(value.as_object().unwrap().clone().into(), true, &Limits::default())
+        decode(value.as_object().unwrap().clone().into(), true, &SizeLimits::default())
             .map_err(|refused| refused.error)
     }
 

@@ -9,14 +9,14 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use super::encoding_error::invalid_encoding;
-use super::json_tokens::{Tokens, lone_surrogate, readable};
+use super::json_tokens::{JsonTokens, lone_surrogate, readable};
 use crate::error::OperationError;
-use crate::shape::Path;
+use crate::schema::shape::Path;
 use crate::text::clean;
 
 /// An object that was read from JSON.
 #[derive(Debug, Default)]
-pub struct JsonObject {
+pub struct ParsedObject {
     /// The members. A repeated member has its last value, or `null` inside an item of a batch.
     pub members: Map<String, Value>,
     /// The values that could not be kept as they were sent. The request or the item of a batch is refused.
@@ -25,7 +25,7 @@ pub struct JsonObject {
     pub bytes: Option<usize>,
 }
 
-impl From<Map<String, Value>> for JsonObject {
+impl From<Map<String, Value>> for ParsedObject {
     fn from(members: Map<String, Value>) -> Self {
         Self { members, ..Self::default() }
     }
@@ -44,10 +44,10 @@ pub struct Loss {
 const MAX_LOSSES: usize = 1;
 
 /// Reads an object. `Ok(Err(…))` holds a value that is not an object.
-pub fn read(text: &str) -> serde_json::Result<Result<JsonObject, Value>> {
+pub fn read(text: &str) -> serde_json::Result<Result<ParsedObject, Value>> {
     Ok(match read_value(text, None)? {
         (Value::Object(members), losses) => {
-            Ok(JsonObject { members, losses, bytes: Some(text.len()) })
+            Ok(ParsedObject { members, losses, bytes: Some(text.len()) })
         }
         (other, _) => Err(other),
     })
@@ -64,7 +64,7 @@ pub fn read_value(text: &str, name: Option<&str>) -> serde_json::Result<(Value, 
         },
     };
     let is_exact = |(_, token): (usize, &str)| token.starts_with('"') || is_short(token);
-    if !first.floats.get() || Tokens::behind(text, 0).all(is_exact) {
+    if !first.floats.get() || JsonTokens::behind(text, 0).all(is_exact) {
         return Ok((value, first.losses.into_inner()));
     }
     // In rare cases, a number may have more digits than a value keeps. The text is then read again with the
@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
     fn read(&self, text: &str, name: Option<&str>) -> serde_json::Result<Value> {
         let mut source = serde_json::Deserializer::from_str(text);
         let path = name.map(Path::Root);
-        let value = Place { reader: self, path: path.as_ref() }.deserialize(&mut source)?;
+        let value = ValueReader { reader: self, path: path.as_ref() }.deserialize(&mut source)?;
         source.end()?;
         Ok(value)
     }
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
 
     /// Returns the next string or number as it was sent, with its position.
     fn next_sent(&self) -> Option<(usize, &'a str)> {
-        let (start, token) = Tokens::behind(self.sent?, self.position.get()).next()?;
+        let (start, token) = JsonTokens::behind(self.sent?, self.position.get()).next()?;
         self.position.set(start + token.len());
         Some((start, token))
     }
@@ -154,12 +154,12 @@ const TOO_LARGE: &str = "must not be beyond 1.8e308: send a string";
 
 /// The value that is read next.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct ValueReader<'a> {
     reader: &'a Reader<'a>,
     path: Option<&'a Path<'a>>,
 }
 
-impl Place<'_> {
+impl ValueReader<'_> {
     fn number(self, value: Value) -> Value {
         let Some((_, text)) = self.reader.next_sent() else { return value };
         if !value.is_f64() {
@@ -176,7 +176,7 @@ impl Place<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Place<'_> {
+impl<'de> DeserializeSeed<'de> for ValueReader<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -184,7 +184,7 @@ impl<'de> DeserializeSeed<'de> for Place<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Place<'_> {
+impl<'de> Visitor<'de> for ValueReader<'_> {
     type Value = Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -226,7 +226,7 @@ impl<'de> Visitor<'de> for Place<'_> {
         let mut values = Vec::new();
         loop {
             let path = self.path.map(|path| Path::Item(path, values.len()));
-            let place = Place { reader: self.reader, path: path.as_ref() };
+            let place = ValueReader { reader: self.reader, path: path.as_ref() };
             match source.next_element_seed(place)? {
                 Some(value) => values.push(value),
                 None => return Ok(Value::Array(values)),
@@ -239,7 +239,7 @@ impl<'de> Visitor<'de> for Place<'_> {
         while let Some(name) = source.next_key::<String>()? {
             let path = self.path.map_or(Path::Root(&name), |path| Path::Field(path, &name));
             self.reader.check_string(Some(&path));
-            let place = Place { reader: self.reader, path: Some(&path) };
+            let place = ValueReader { reader: self.reader, path: Some(&path) };
             let mut value = source.next_value_seed(place)?;
             if members.contains_key(&name) {
                 let error = |path: &str| OperationError::invalid_value(path, REPEATED);

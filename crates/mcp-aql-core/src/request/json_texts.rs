@@ -1,20 +1,20 @@
 //! Objects and lists that a client sends as text.
 
-use mcp_aql_protocol::Limits;
+use mcp_aql_protocol::SizeLimits;
 use serde_json::{Map, Value};
 
 use super::limits::parameter_fits;
 use super::params::read_scanned;
 
 /// Returns the object or list that a text contains as JSON, if it keeps to the limits and repeats no member.
-pub(crate) fn json_in_text(value: &Value, limits: &Limits) -> Option<Value> {
+pub(crate) fn json_in_text(value: &Value, limits: &SizeLimits) -> Option<Value> {
     let text = value.as_str()?.trim();
     let read = text.starts_with(['{', '[']).then(|| read_scanned("", text)).flatten();
     read.filter(|value| parameter_fits(value, limits))
 }
 
 /// Replaces the `params` and `operations` of a request, and the `params` of its items, if they are texts.
-pub(crate) fn read_texts(members: &mut Map<String, Value>, limits: &Limits) {
+pub(crate) fn read_texts(members: &mut Map<String, Value>, limits: &SizeLimits) {
     read_member(members, "params", limits);
     read_member(members, "operations", limits);
     if let Some(Value::Array(items)) = members.get_mut("operations") {
@@ -24,7 +24,7 @@ pub(crate) fn read_texts(members: &mut Map<String, Value>, limits: &Limits) {
     }
 }
 
-fn read_member(members: &mut Map<String, Value>, name: &str, limits: &Limits) {
+fn read_member(members: &mut Map<String, Value>, name: &str, limits: &SizeLimits) {
     if let Some(value) = members.get_mut(name)
         && let Some(read) = json_in_text(value, limits)
     {

@@ -6,19 +6,19 @@ use serde::de::IgnoredAny;
 
 /// The strings, including member names, and the numbers of a JSON text, in order and with their positions.
 /// Strings include their quotation marks.
-pub(super) struct Tokens<'a> {
+pub(super) struct JsonTokens<'a> {
     text: &'a str,
     position: usize,
 }
 
-impl<'a> Tokens<'a> {
+impl<'a> JsonTokens<'a> {
     /// The tokens after a position that is not inside a string.
     pub(super) fn behind(text: &'a str, position: usize) -> Self {
         Self { text, position }
     }
 }
 
-impl<'a> Iterator for Tokens<'a> {
+impl<'a> Iterator for JsonTokens<'a> {
     type Item = (usize, &'a str);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -61,7 +61,7 @@ pub fn readable(text: &str) -> Cow<'_, str> {
         readable.push_str(&format!("{replacement:<length$}"));
         copied = start + length;
     };
-    for (start, token) in Tokens::behind(text, 0) {
+    for (start, token) in JsonTokens::behind(text, 0) {
         if token.starts_with('"') {
             for place in lone_surrogates(token) {
                 replace(start + place, ESCAPE_BYTES, r"\ufffd");

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_aql_protocol::ErrorCode;
-use mcp_aql_protocol::Limits;
+use mcp_aql_protocol::SizeLimits;
 use serde_json::{Map, Value};
 
-use super::json_reader::JsonObject;
+use super::json_reader::ParsedObject;
 use crate::error::OperationError;
-use crate::shape::Path;
+use crate::schema::shape::Path;
 use crate::text::clean;
 
 /// The maximum nesting depth of serde_json. The limit of an adapter is never higher.
@@ -59,7 +59,7 @@ impl Findings {
 /// Checks a request against the limits, and finds U+0000 in text and values that were lost when it was read
 /// (REQ-ENC-02, REQ-ENC-05, REQ-ENC-08, REQ-ENC-10 to REQ-ENC-12). The size is that of the serialized tool
 /// arguments. Faults inside an item of a batch belong to that item (REQ-BAT-02).
-pub(crate) fn check_request(arguments: &mut JsonObject, limits: &Limits) -> Findings {
+pub(crate) fn check_request(arguments: &mut ParsedObject, limits: &SizeLimits) -> Findings {
     let members = &arguments.members;
     let mut findings = Findings::default();
     let mut at_most = 2_usize;
@@ -106,7 +106,7 @@ fn examine(
     name: &str,
     value: &Value,
     path: Path<'_>,
-    limits: &Limits,
+    limits: &SizeLimits,
 ) -> Result<usize, OperationError> {
     let mut seen = Seen::default();
     let measured = look_at_text(name, limits, &mut seen)
@@ -119,7 +119,7 @@ fn examine(
 }
 
 /// Whether the value of a parameter keeps to the limits and contains no U+0000.
-pub(super) fn parameter_fits(value: &Value, limits: &Limits) -> bool {
+pub(super) fn parameter_fits(value: &Value, limits: &SizeLimits) -> bool {
     let mut seen = Seen::default();
     look_at(value, PARAMETER_DEPTH, limits, &mut seen).is_ok() && !seen.nul
 }
@@ -149,7 +149,12 @@ struct Seen {
     nul: bool,
 }
 
-fn look_at(value: &Value, depth: usize, limits: &Limits, seen: &mut Seen) -> Result<(), Broken> {
+fn look_at(
+    value: &Value,
+    depth: usize,
+    limits: &SizeLimits,
+    seen: &mut Seen,
+) -> Result<(), Broken> {
     match value {
         // The longest number has a sign, 17 digits, a point and an exponent.
         Value::Null | Value::Bool(_) | Value::Number(_) => seen.at_most += 32,
@@ -174,7 +179,7 @@ fn look_at(value: &Value, depth: usize, limits: &Limits, seen: &mut Seen) -> Res
     Ok(())
 }
 
-fn check_list(values: &[Value], depth: usize, limits: &Limits) -> Result<(), Broken> {
+fn check_list(values: &[Value], depth: usize, limits: &SizeLimits) -> Result<(), Broken> {
     check_depth(depth, limits)?;
     if values.len() > limits.max_array_elements {
         return Err(Broken::Elements(values.len()));
@@ -182,7 +187,7 @@ fn check_list(values: &[Value], depth: usize, limits: &Limits) -> Result<(), Bro
     Ok(())
 }
 
-fn look_at_text(text: &str, limits: &Limits, seen: &mut Seen) -> Result<(), Broken> {
+fn look_at_text(text: &str, limits: &SizeLimits, seen: &mut Seen) -> Result<(), Broken> {
     if text.len() > limits.max_string_length {
         return Err(Broken::Text(text.len()));
     }
@@ -239,7 +244,7 @@ fn text_length(text: &str) -> usize {
     text.len() + escapes + 2
 }
 
-fn check_depth(depth: usize, limits: &Limits) -> Result<(), Broken> {
+fn check_depth(depth: usize, limits: &SizeLimits) -> Result<(), Broken> {
     if depth > limits.max_nesting_depth { Err(Broken::Depth(depth)) } else { Ok(()) }
 }
 
@@ -255,7 +260,13 @@ enum Broken {
 impl Broken {
     /// The error with the path of the first value that exceeds the limit.
     #[cold]
-    fn located(self, name: &str, value: &Value, path: Path<'_>, limits: &Limits) -> OperationError {
+    fn located(
+        self,
+        name: &str,
+        value: &Value,
+        path: Path<'_>,
+        limits: &SizeLimits,
+    ) -> OperationError {
         let error = match self {
             Self::Depth(depth) => {
                 too_large("nesting_depth", limits.max_nesting_depth, depth, "levels")
@@ -273,7 +284,13 @@ impl Broken {
 }
 
 /// The path of the first value with this fault, from the name of a member and its value.
-fn place_of(broken: Broken, name: &str, value: &Value, path: Path<'_>, limits: &Limits) -> String {
+fn place_of(
+    broken: Broken,
+    name: &str,
+    value: &Value,
+    path: Path<'_>,
+    limits: &SizeLimits,
+) -> String {
     let wrong_text = |text: &str| match broken {
         Broken::Nul => text.contains('\0'),
         Broken::Text(_) => text.len() > limits.max_string_length,
@@ -286,7 +303,7 @@ fn place_of(broken: Broken, name: &str, value: &Value, path: Path<'_>, limits: &
         Broken::Depth(depth) => depth,
         _ => usize::MAX,
     };
-    let search = Search { wrong_text: &wrong_text, wrong_list: &wrong_list, deepest };
+    let search = LimitSearch { wrong_text: &wrong_text, wrong_list: &wrong_list, deepest };
     let found = if wrong_text(name) {
         Some(path.to_string())
     } else {
@@ -296,13 +313,13 @@ fn place_of(broken: Broken, name: &str, value: &Value, path: Path<'_>, limits: &
 }
 
 /// A search for the first value with a fault.
-struct Search<'a> {
+struct LimitSearch<'a> {
     wrong_text: &'a dyn Fn(&str) -> bool,
     wrong_list: &'a dyn Fn(&[Value]) -> bool,
     deepest: usize,
 }
 
-impl Search<'_> {
+impl LimitSearch<'_> {
     fn find(&self, value: &Value, path: Path<'_>, depth: usize) -> Option<String> {
         if (value.is_array() || value.is_object()) && depth + 1 >= self.deepest {
             return Some(path.to_string());
@@ -331,19 +348,19 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn limits() -> Limits {
-        Limits {
+    fn limits() -> SizeLimits {
+        SizeLimits {
             max_request_size: 200,
             max_response_size: 200,
             max_string_length: 10,
             max_array_elements: 3,
             max_nesting_depth: 4,
-            ..Limits::default()
+            ..SizeLimits::default()
         }
     }
 
     fn checked(value: &Value) -> Result<(), OperationError> {
-        let mut arguments = JsonObject::from(value.as_object().unwrap().clone());
+        let mut arguments = ParsedObject::from(value.as_object().unwrap().clone());
         let findings = check_request(&mut arguments, &limits());
         assert!(findings.items.is_empty());
         findings.whole.map_or(Ok(()), Err)
@@ -402,9 +419,9 @@ mod tests {
         let items = json!([
             {"a": "\u{0}"}, {"a": 1}, {"a": {"b": {}}}, {"a": "0123456789x"}, [[[]]], {"a": [1, 2, 3, 4]}
         ]);
-        let limits = Limits { max_array_elements: 10, max_string_length: 10, ..limits() };
+        let limits = SizeLimits { max_array_elements: 10, max_string_length: 10, ..limits() };
         let mut arguments =
-            JsonObject::from(json!({ "operations": items }).as_object().unwrap().clone());
+            ParsedObject::from(json!({ "operations": items }).as_object().unwrap().clone());
         let findings = check_request(&mut arguments, &limits);
         assert!(findings.whole.is_none());
         let found: Vec<_> = findings
@@ -425,7 +442,7 @@ mod tests {
         );
         // A request that is too large is refused as a whole, even if its items have faults too.
         let long = json!({ "operations": ["x".repeat(11), "y".repeat(200)] });
-        let mut arguments = JsonObject::from(long.as_object().unwrap().clone());
+        let mut arguments = ParsedObject::from(long.as_object().unwrap().clone());
         let whole = check_request(&mut arguments, &limits).whole;
         assert_eq!(whole.unwrap().details()["limit_type"], "request_size");
     }
@@ -444,7 +461,7 @@ mod tests {
             let at_most: usize = value
                 .iter()
                 .map(|(name, value)| {
-                    examine(name, value, Path::Root(name), &Limits::default()).unwrap()
+                    examine(name, value, Path::Root(name), &SizeLimits::default()).unwrap()
                 })
                 .sum();
             assert!(at_most + 2 >= length, "{value:?}");
@@ -474,8 +491,8 @@ mod tests {
         }
         let mut arguments = Map::new();
         arguments.insert("a".into(), value);
-        let mut arguments = JsonObject::from(arguments);
-        let whole = check_request(&mut arguments, &Limits::default()).whole;
+        let mut arguments = ParsedObject::from(arguments);
+        let whole = check_request(&mut arguments, &SizeLimits::default()).whole;
         assert_eq!(whole.unwrap().details()["limit_type"], "nesting_depth");
         // Dropping a value of this depth would recurse too, so it is dropped level by level.
         let mut inner = arguments.members.remove("a").unwrap();

@@ -15,11 +15,12 @@ mod scanner;
 
 pub(crate) use arguments::Content;
 pub use arguments::{Arguments, IndexedCall};
-pub use bytes::{nesting, parse};
+pub(crate) use bytes::nesting;
+pub use bytes::parse;
 pub(crate) use decode::{Credentials, Decoded, Refused, Request, decode};
 pub use encoding_error::invalid_encoding;
 pub(crate) use gauge::write_json;
-pub use json_reader::{JsonObject, Loss, read, read_value};
+pub use json_reader::{Loss, ParsedObject, read, read_value};
 pub(crate) use json_texts::{json_in_text, read_texts};
 pub use json_tokens::readable;
 pub use limits::too_large;

@@ -1,12 +1,12 @@
 //! The reply to a batch.
 
-use mcp_aql_protocol::Limits;
+use mcp_aql_protocol::SizeLimits;
 use serde_json::{Value, json};
 
 use super::Reply;
 use super::reply::push_warnings;
+use crate::error::warning::Warning;
 use crate::request::{Refused, Request, too_large};
-use crate::warning::Warning;
 
 /// The reply to a batch, to which results are added in order.
 ///
@@ -30,7 +30,7 @@ const NOT_RUN_BYTES: usize = 640;
 const REST_BYTES: usize = 4_096;
 
 impl BatchReply {
-    pub(crate) fn new(limits: &Limits, items: usize) -> Self {
+    pub(crate) fn new(limits: &SizeLimits, items: usize) -> Self {
         let (max_size, budget) = (limits.max_response_size, limits.result_budget);
         let text = String::from(r#"{"success":true,"data":null,"results":["#);
         Self { text, succeeded: 0, failed: 0, max_size, budget, left: items, full: false }
@@ -161,8 +161,8 @@ mod tests {
     use crate::error::OperationError;
     use crate::operation::Payload;
 
-    fn limits(max_response_size: usize) -> Limits {
-        Limits { max_response_size, ..Limits::default() }
+    fn limits(max_response_size: usize) -> SizeLimits {
+        SizeLimits { max_response_size, ..SizeLimits::default() }
     }
 
     fn success(data: &str) -> Reply {

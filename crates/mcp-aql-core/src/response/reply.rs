@@ -5,13 +5,13 @@ use std::task::{Context, Poll};
 
 use mcp_aql_protocol::ErrorCode;
 
-use crate::elicitation::UserQuestion;
+use crate::caller::elicitation::UserQuestion;
 use crate::error::OperationError;
-use crate::future::BoxFuture;
+use crate::error::warning::Warning;
 use crate::operation::Payload;
 use crate::request::write_json;
+use crate::util::future::BoxFuture;
 use crate::vocab::{ReplyForm, ReplyLimits};
-use crate::warning::Warning;
 
 /// A reply as JSON text.
 ///

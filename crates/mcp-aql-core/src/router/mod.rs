@@ -5,4 +5,5 @@ mod registry;
 
 pub use profile::{EndpointMode, EndpointProfile, Family};
 pub use registry::Endpoint;
-pub use registry::{Entry, Registry};
+pub use registry::Entry;
+pub(crate) use registry::Registry;

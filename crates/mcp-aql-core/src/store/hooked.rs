@@ -2,12 +2,12 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Change, MemoryStore, Record, Store, StoreError};
-use crate::future::BoxFuture;
+use super::{Change, MemoryState, Record, StateStore, StoreError};
+use crate::util::future::BoxFuture;
 
 /// An access to a [`Hooked`] store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum HookedCall {
     /// Reads one record.
     Get,
     /// Reads several records.
@@ -22,15 +22,17 @@ pub trait Hook: Send + Sync + 'static {
     type Held: Send;
 
     /// Prepares an access. An error makes the access fail without reaching the store.
-    fn before(&self, access: Access)
-    -> impl Future<Output = Result<Self::Held, StoreError>> + Send;
+    fn before(
+        &self,
+        access: HookedCall,
+    ) -> impl Future<Output = Result<Self::Held, StoreError>> + Send;
 }
 
 /// A hook that does nothing.
 impl Hook for () {
     type Held = ();
 
-    async fn before(&self, _: Access) -> Result<(), StoreError> {
+    async fn before(&self, _: HookedCall) -> Result<(), StoreError> {
         Ok(())
     }
 }
@@ -38,7 +40,7 @@ impl Hook for () {
 /// Keeps records in memory, and runs a hook before each access. Purging does not count as an access.
 #[derive(Debug, Default)]
 pub struct Hooked<H> {
-    kept: MemoryStore,
+    kept: MemoryState,
     /// The hook.
     pub hook: H,
 }
@@ -46,18 +48,18 @@ pub struct Hooked<H> {
 impl<H> Hooked<H> {
     /// Creates a store in memory with a hook.
     pub fn new(hook: H) -> Self {
-        Self { kept: MemoryStore::default(), hook }
+        Self { kept: MemoryState::default(), hook }
     }
 }
 
-impl<H: Hook> Store for Hooked<H> {
+impl<H: Hook> StateStore for Hooked<H> {
     fn get<'a>(
         &'a self,
         collection: &'a str,
         key: &'a str,
     ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
         Box::pin(async move {
-            let _held = self.hook.before(Access::Get).await?;
+            let _held = self.hook.before(HookedCall::Get).await?;
             self.kept.get(collection, key).await
         })
     }
@@ -70,14 +72,14 @@ impl<H: Hook> Store for Hooked<H> {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
         Box::pin(async move {
-            let _held = self.hook.before(Access::List).await?;
+            let _held = self.hook.before(HookedCall::List).await?;
             self.kept.list(collection, group, after, limit).await
         })
     }
 
     fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
         Box::pin(async move {
-            let _held = self.hook.before(Access::Write).await?;
+            let _held = self.hook.before(HookedCall::Write).await?;
             self.kept.write(changes).await
         })
     }

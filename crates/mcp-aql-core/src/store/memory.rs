@@ -7,13 +7,13 @@ use std::sync::{Mutex, MutexGuard};
 
 use chrono::{DateTime, Utc};
 
-use super::{Change, Expected, Record, Store, StoreError};
-use crate::future::BoxFuture;
-use crate::sync::lock;
+use super::{Change, Expected, Record, StateStore, StoreError};
+use crate::util::future::BoxFuture;
+use crate::util::sync::lock;
 
 /// Keeps records in memory until the process ends.
 #[derive(Debug, Default)]
-pub struct MemoryStore(Mutex<Records>);
+pub struct MemoryState(Mutex<Records>);
 
 #[derive(Debug, Default)]
 struct Records {
@@ -67,13 +67,13 @@ fn micros(at: DateTime<Utc>) -> DateTime<Utc> {
     DateTime::from_timestamp_micros(at.timestamp_micros()).unwrap_or(at)
 }
 
-impl MemoryStore {
+impl MemoryState {
     fn records(&self) -> MutexGuard<'_, Records> {
         lock(&self.0)
     }
 }
 
-impl Store for MemoryStore {
+impl StateStore for MemoryState {
     fn get<'a>(
         &'a self,
         collection: &'a str,
@@ -152,7 +152,7 @@ mod tests {
 
     #[tokio::test]
     async fn all_changes_are_made_or_none() {
-        let store = MemoryStore::default();
+        let store = MemoryState::default();
         assert!(store.write(vec![put("1", Expected::Absent)]).await.unwrap());
         let both = vec![put("2", Expected::Absent), put("1", Expected::Absent)];
         assert!(!store.write(both).await.unwrap());
@@ -166,7 +166,7 @@ mod tests {
 
     #[tokio::test]
     async fn records_are_listed_by_group_and_in_pages() {
-        let store = MemoryStore::default();
+        let store = MemoryState::default();
         for (key, group) in [("1", "x"), ("2", "y"), ("3", "x"), ("4", "x")] {
             let record = NewRecord::new("0").group(group);
             let change = Change::put("a", key, Expected::Absent, record);
@@ -181,7 +181,7 @@ mod tests {
     #[tokio::test]
     async fn what_has_expired_is_forgotten() {
         // REQ-TOK-13
-        let store = MemoryStore::default();
+        let store = MemoryState::default();
         let now = Utc::now();
         for (key, at) in [("old", now - chrono::TimeDelta::seconds(1)), ("new", now)] {
             let record = NewRecord::new("0").expires_at(at);

@@ -1,15 +1,15 @@
 //! State that must outlive a call or a process: confirmation tokens, counters, executions, blocks.
 //!
-//! A [`Store`] keeps small JSON records by collection and key. It changes several of them atomically,
+//! A [`StateStore`] keeps small JSON records by collection and key. It changes several of them atomically,
 //! each only if it still has the version that the writer read. The meaning of the records is defined
 //! above the store, once for all stores: a token is used once because only one writer finds it unused.
 //!
 //! ```
-//! use mcp_aql::store::{Change, Expected, MemoryStore, NewRecord, Store};
+//! use mcp_aql::store::{Change, Expected, MemoryState, NewRecord, StateStore};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), mcp_aql::store::StoreError> {
-//! let store = MemoryStore::default();
+//! let store = MemoryState::default();
 //! let claim = || Change::put("claims", "seat-7", Expected::Absent, NewRecord::new("\"Ada\""));
 //! assert!(store.write(vec![claim()]).await?);
 //! assert!(!store.write(vec![claim()]).await?, "the seat is taken");
@@ -21,13 +21,13 @@
 //!
 //! | | records survive | for | feature |
 //! |---|---|---|---|
-//! | [`MemoryStore`] | nothing: they end with the process | tests, and adapters whose state may be lost | – |
-//! | `SqliteStore` | the process and the machine's restart | one process, or several on one machine | `sqlite` |
-//! | `PostgresStore` | as configured on the server | processes on several machines, behind a load balancer | `postgres` |
+//! | [`MemoryState`] | nothing: they end with the process | tests, and adapters whose state may be lost | – |
+//! | `SqliteState` | the process and the machine's restart | one process, or several on one machine | `sqlite` |
+//! | `PostgresState` | as configured on the server | processes on several machines, behind a load balancer | `postgres` |
 //!
 //! # A custom store
 //!
-//! Any storage that can change several records in one transaction can implement [`Store`]. Its users rely
+//! Any storage that can change several records in one transaction can implement [`StateStore`]. Its users rely
 //! on these guarantees:
 //!
 //! - **All or nothing.** No reader sees a [`write`](Store::write) with several changes half done, not even
@@ -56,11 +56,11 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-pub use memory::MemoryStore;
+pub use memory::MemoryState;
 pub(crate) use monitored::{MonitoredStore, chain};
 
 use self::monitored::LoggedError;
-use crate::future::BoxFuture;
+use crate::util::future::BoxFuture;
 
 /// Set once the store is prepared. Shared by all users of the store.
 pub(crate) type Ready = tokio::sync::OnceCell<()>;
@@ -69,7 +69,7 @@ pub(crate) type Ready = tokio::sync::OnceCell<()>;
 ///
 /// Every method may be called from many tasks at once. A [`write`](Self::write) is atomic. Once it has
 /// returned `true`, it is as durable as the store itself.
-pub trait Store: Send + Sync + 'static {
+pub trait StateStore: Send + Sync + 'static {
     /// Prepares the store: creates or migrates its storage. Called before any other method, once per
     /// process.
     fn prepare(&self) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -111,7 +111,7 @@ pub trait Store: Send + Sync + 'static {
     }
 }
 
-impl<S: Store + ?Sized> Store for Arc<S> {
+impl<S: StateStore + ?Sized> StateStore for Arc<S> {
     fn prepare(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         (**self).prepare()
     }

@@ -9,9 +9,9 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use tokio::time::Instant;
 
-use super::{Change, Record, Store, StoreError};
-use crate::future::BoxFuture;
-use crate::sync::lock;
+use super::{Change, Record, StateStore, StoreError};
+use crate::util::future::BoxFuture;
+use crate::util::sync::lock;
 
 /// The minimum time between two log lines about one outage.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
@@ -22,7 +22,7 @@ const RECOVERY_TIME: Duration = Duration::from_secs(1);
 
 /// A store whose outages are logged.
 pub(crate) struct MonitoredStore {
-    inner: Arc<dyn Store>,
+    inner: Arc<dyn StateStore>,
     outages: Outages,
 }
 
@@ -69,12 +69,12 @@ pub(super) struct LoggedError {
 }
 
 impl MonitoredStore {
-    pub(crate) fn new(inner: Arc<dyn Store>) -> Self {
+    pub(crate) fn new(inner: Arc<dyn StateStore>) -> Self {
         Self { inner, outages: Outages::default() }
     }
 
     /// Returns the store itself. Its errors are not logged.
-    pub(crate) fn unmonitored(&self) -> &dyn Store {
+    pub(crate) fn unmonitored(&self) -> &dyn StateStore {
         &*self.inner
     }
 
@@ -185,7 +185,7 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-impl Store for MonitoredStore {
+impl StateStore for MonitoredStore {
     fn prepare(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(self.watched(AccessKind::Write, self.inner.prepare()))
     }

@@ -9,7 +9,7 @@ use hmac_sha256::Hash;
 pub use json_type::json_type;
 pub(crate) use quote::count_escapes;
 pub use quote::quote;
-pub use reply_limits::ReplyForm;
+pub(crate) use reply_limits::ReplyForm;
 pub(crate) use reply_limits::ReplyLimits;
 
 /// The SHA-256 hash of bytes, in hexadecimal.

@@ -1,6 +1,6 @@
 //! The limits that a reply is held to.
 
-use mcp_aql_protocol::Limits;
+use mcp_aql_protocol::SizeLimits;
 
 /// The maximum nesting depth of a reply: the deepest request has 64 levels, and the replies of lists,
 /// batches and executions add a few around what it has stored. Parsers that are in wide use read 127.
@@ -8,7 +8,7 @@ pub(crate) const MAX_REPLY_DEPTH: usize = 120;
 
 /// The form of a reply's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReplyForm {
+pub(crate) enum ReplyForm {
     /// JSON.
     Plain,
     /// The JSON as a JSON string, which MCP carries, unless only the plain form shows whether a limit is exceeded.
@@ -33,7 +33,7 @@ pub(crate) struct ReplyLimits {
 }
 
 impl ReplyLimits {
-    pub(crate) const fn new(limits: &Limits) -> Self {
+    pub(crate) const fn new(limits: &SizeLimits) -> Self {
         let bytes = limits.max_response_size;
         let form = ReplyForm::Plain;
         let budget = smaller(limits.result_budget, bytes);

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use mcp_aql::audit::Metrics;
+use mcp_aql::observe::Metrics;
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::prelude::*;
 use mcp_aql::safety_loop::SafetyLoop;
-use mcp_aql::store::MemoryStore;
+use mcp_aql::store::MemoryState;
 use mcp_aql::testing::Client;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -169,7 +169,7 @@ async fn sessions_are_counted_while_they_are_open() {
 async fn the_safety_loop_has_gauges() {
     let adapter = Adapter::builder("guarded")
         .safety_loop(SafetyLoop::new().channel(MemoryChannel::default()))
-        .store(MemoryStore::default())
+        .store(MemoryState::default())
         .without_config()
         .build()
         .unwrap();

@@ -12,7 +12,7 @@ use super::native::{missing, turned};
 use super::scalar_values::instant_of;
 use super::variant::{VariantCache, answers, numbers};
 use super::{
-    Access, Column, ColumnType, Matcher, each_in_group, priority, retain_passed, retain_rows,
+    Column, ColumnType, FieldAccess, Matcher, each_in_group, priority, retain_passed, retain_rows,
     row_at,
 };
 use crate::capture::{self, capture};
@@ -101,7 +101,7 @@ fn passes(value: &Scalar, test: &Test) -> bool {
     }
 }
 
-impl<A: Access> CapturedColumn<A>
+impl<A: FieldAccess> CapturedColumn<A>
 where
     A::Value: Serialize,
 {
@@ -122,7 +122,7 @@ where
     }
 }
 
-impl<A: Access> CapturedColumn<A>
+impl<A: FieldAccess> CapturedColumn<A>
 where
     A::Value: Serialize,
 {
@@ -146,7 +146,7 @@ struct ChoiceMatcher<A> {
     way: PhantomData<fn() -> A>,
 }
 
-impl<A: Access<Value: Serialize>> Matcher<A::Row> for ChoiceMatcher<A> {
+impl<A: FieldAccess<Value: Serialize>> Matcher<A::Row> for ChoiceMatcher<A> {
     fn matches(&self, row: &A::Row) -> bool {
         passes(&CapturedColumn::<A>::one(row, ValueKind::Choice), &self.test)
     }
@@ -164,7 +164,7 @@ impl<A: Access<Value: Serialize>> Matcher<A::Row> for ChoiceMatcher<A> {
     }
 }
 
-impl<A: Access> Column<A::Row> for CapturedColumn<A>
+impl<A: FieldAccess> Column<A::Row> for CapturedColumn<A>
 where
     A::Value: Serialize,
 {

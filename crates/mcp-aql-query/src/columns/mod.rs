@@ -24,8 +24,8 @@ use super::grouping::{Groups, Sum};
 use super::plan::Test;
 use super::value::{Scalar, ValueKind};
 
-/// Access to one field of a row, or to a value computed from it.
-pub trait Access: 'static {
+/// FieldAccess to one field of a row, or to a value computed from it.
+pub trait FieldAccess: 'static {
     /// The resource.
     type Row: 'static;
     /// The field's type.

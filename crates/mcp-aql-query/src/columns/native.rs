@@ -7,7 +7,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::values::ColumnValue;
-use super::{Access, Column, ColumnType, Matcher, each_in_group, priority, retain_rows, row_at};
+use super::{
+    Column, ColumnType, FieldAccess, Matcher, each_in_group, priority, retain_rows, row_at,
+};
 use crate::field_info::FieldInfo;
 use crate::grouping::{Groups, Sum};
 use crate::plan::Test;
@@ -51,7 +53,7 @@ struct EqualMatcher<A> {
     way: PhantomData<fn() -> A>,
 }
 
-impl<A: Access<Value: ColumnValue>> Matcher<A::Row> for EqualMatcher<A> {
+impl<A: FieldAccess<Value: ColumnValue>> Matcher<A::Row> for EqualMatcher<A> {
     fn matches(&self, row: &A::Row) -> bool {
         A::Value::operand(&self.operand)
             .is_some_and(|operand| A::with(row, |value| value.equals(operand)))
@@ -80,7 +82,7 @@ struct BoundMatcher<A, F> {
 
 impl<A, F> Matcher<A::Row> for BoundMatcher<A, F>
 where
-    A: Access<Value: ColumnValue>,
+    A: FieldAccess<Value: ColumnValue>,
     F: Fn(Ordering) -> bool + Send + Sync,
 {
     fn matches(&self, row: &A::Row) -> bool {
@@ -109,7 +111,7 @@ struct OneOfMatcher<A> {
     way: PhantomData<fn() -> A>,
 }
 
-impl<A: Access<Value: ColumnValue>> OneOfMatcher<A> {
+impl<A: FieldAccess<Value: ColumnValue>> OneOfMatcher<A> {
     fn new(mut operands: Vec<Scalar>) -> Self {
         operands.sort_by(Scalar::order);
         Self { operands, way: PhantomData }
@@ -120,7 +122,7 @@ impl<A: Access<Value: ColumnValue>> OneOfMatcher<A> {
     }
 }
 
-impl<A: Access<Value: ColumnValue>> Matcher<A::Row> for OneOfMatcher<A> {
+impl<A: FieldAccess<Value: ColumnValue>> Matcher<A::Row> for OneOfMatcher<A> {
     fn matches(&self, row: &A::Row) -> bool {
         A::with(row, |value| {
             self.operands.iter().filter_map(A::Value::operand).any(|operand| value.equals(operand))
@@ -137,7 +139,7 @@ impl<A: Access<Value: ColumnValue>> Matcher<A::Row> for OneOfMatcher<A> {
     }
 }
 
-impl<A: Access> NativeColumn<A>
+impl<A: FieldAccess> NativeColumn<A>
 where
     A::Value: ColumnValue,
 {
@@ -182,7 +184,7 @@ where
     }
 }
 
-impl<A: Access> Column<A::Row> for NativeColumn<A>
+impl<A: FieldAccess> Column<A::Row> for NativeColumn<A>
 where
     A::Value: ColumnValue + Serialize,
 {

@@ -7,7 +7,7 @@ use std::fmt::Error as NotAVariant;
 
 use serde::ser::{Impossible, Serialize, Serializer};
 
-use super::{Access, row_at};
+use super::{FieldAccess, row_at};
 
 /// The index of a unit variant, and the name of its enum.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +27,10 @@ const OTHER_INDEX: u8 = 63;
 /// The variant indexes of the selected rows. A type may serialize as one of several enums: variants
 /// of another enum than the first row's count as other values.
 #[inline]
-pub(super) fn numbers<A: Access<Value: Serialize>>(rows: &[&A::Row], selected: &[u32]) -> Vec<u8> {
+pub(super) fn numbers<A: FieldAccess<Value: Serialize>>(
+    rows: &[&A::Row],
+    selected: &[u32],
+) -> Vec<u8> {
     let variant_of = |row: &A::Row| A::with(row, variant);
     let first = selected.first().and_then(|place| variant_of(row_at(rows, *place)?));
     let Some(Variant { of, .. }) = first else { return vec![OTHER_INDEX; selected.len()] };
@@ -209,7 +212,7 @@ mod tests {
 
     struct Itself;
 
-    impl Access for Itself {
+    impl FieldAccess for Itself {
         type Row = Either;
         type Value = Either;
 

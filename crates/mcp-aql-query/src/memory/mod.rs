@@ -7,7 +7,7 @@ mod top_rows;
 
 use std::borrow::Borrow;
 
-use mcp_aql_core::error::OperationError;
+use mcp_aql_core::OperationError;
 
 use super::model::Model;
 use super::plan::{Filter, Plan};
@@ -15,7 +15,7 @@ use super::resource::Resource;
 use super::value::Scalar;
 use conditions::Conditions;
 use summary::Summary;
-use top_rows::{Order, TopRows};
+use top_rows::{RowOrder, TopRows};
 
 /// A row of a collection: a reference, which is cloned if the row is on the page, or an owned
 /// value.
@@ -93,7 +93,7 @@ fn run_by<T: Resource, R: Borrow<T>>(
     model: &'static Model<T>,
     rows: impl IntoIterator<Item = R>,
 ) -> Result<Found<R>, OperationError> {
-    let order = Order::of(plan, model);
+    let order = RowOrder::of(plan, model);
     let skipped = plan.window.offset();
     let wanted = if plan.include_items { plan.fetch_count().saturating_add(skipped) } else { 0 };
     let mut top_rows = TopRows::new(&order, wanted);

@@ -1,6 +1,6 @@
 //! Computes aggregates in memory.
 
-use mcp_aql_core::error::OperationError;
+use mcp_aql_core::OperationError;
 
 use super::super::aggregate::{Aggregations, MAX_GROUPS, of_no_rows, too_many_groups};
 use super::super::columns::Column;

@@ -11,7 +11,7 @@ use super::super::resource::Resource;
 use super::super::value::Scalar;
 
 /// The order of a plan, prepared for comparing rows.
-pub(super) struct Order<T: 'static> {
+pub(super) struct RowOrder<T: 'static> {
     keys: Vec<OrderKey<T>>,
     /// Whether the last rows are wanted, so that the order is reversed.
     reversed: bool,
@@ -23,7 +23,7 @@ struct OrderKey<T: 'static> {
     descending: bool,
 }
 
-impl<T: Resource> Order<T> {
+impl<T: Resource> RowOrder<T> {
     pub(super) fn of(plan: &Plan, model: &'static Model<T>) -> Self {
         let key = |key: &SortKey| OrderKey {
             field: match key.by {
@@ -140,7 +140,7 @@ fn retain(selected: &mut Vec<u32>, scores: &mut Vec<u32>, keep: impl Fn(u32, u32
 /// Rows are collected until there are twice as many as wanted. Then they are sorted, and the second half is
 /// dropped. A binary heap makes about as many comparisons, but needs an entry type with an order of its own.
 pub(super) struct TopRows<'a, R, T: 'static> {
-    order: &'a Order<T>,
+    order: &'a RowOrder<T>,
     wanted: usize,
     /// The rows with their scores.
     rows: Vec<(R, u32)>,
@@ -149,7 +149,7 @@ pub(super) struct TopRows<'a, R, T: 'static> {
 }
 
 impl<'a, R: Borrow<T>, T: Resource> TopRows<'a, R, T> {
-    pub(super) const fn new(order: &'a Order<T>, wanted: usize) -> Self {
+    pub(super) const fn new(order: &'a RowOrder<T>, wanted: usize) -> Self {
         Self { order, wanted, rows: Vec::new(), sorted: false }
     }
 

@@ -1,6 +1,6 @@
 //! Parses `aggregate`.
 
-use mcp_aql_core::text::clean;
+use mcp_aql_core::internal::text::clean;
 use serde_json::{Map, Value};
 
 use super::faults::PARAMETERS;

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use mcp_aql_protocol::{ErrorCode, nearest_name, probable_parameter, snake_case};
 use serde_json::Value;
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::paging::Contradiction;
-use mcp_aql_core::text::{clean, parsed_json};
-use mcp_aql_core::vocab::json_type;
+use mcp_aql_core::OperationError;
+use mcp_aql_core::internal::paging::Contradiction;
+use mcp_aql_core::internal::text::{clean, parsed_json};
+use mcp_aql_core::internal::vocab::json_type;
 
 /// A fault of a query.
 #[derive(Debug)]

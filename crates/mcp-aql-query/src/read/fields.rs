@@ -2,7 +2,7 @@
 use mcp_aql_protocol::is_public_name;
 use serde_json::Value;
 
-use mcp_aql_core::projection::{OpenPath, OpenPaths, Projection, ReportedFields, Selection};
+use mcp_aql_core::internal::schema::{OpenPath, OpenPaths, Projection, ReportedFields, Selection};
 
 use super::{QueryFaults, QuerySurface};
 use crate::entry::QueryParams;

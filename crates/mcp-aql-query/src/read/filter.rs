@@ -1,7 +1,7 @@
 //! Parses `filter`.
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::text::clean;
+use mcp_aql_core::OperationError;
+use mcp_aql_core::internal::text::clean;
 use mcp_aql_protocol::probable_parameter;
 use serde_json::{Map, Value};
 

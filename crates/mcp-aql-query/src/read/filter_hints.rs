@@ -1,6 +1,6 @@
 //! Hints for keys, operators and values of a filter that are written as in other APIs.
 
-use mcp_aql_core::text::clean;
+use mcp_aql_core::internal::text::clean;
 use mcp_aql_protocol::path_parts;
 use serde_json::Value;
 

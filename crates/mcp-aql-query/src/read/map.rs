@@ -1,8 +1,8 @@
 //! Parses parameters that no adapter has validated.
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::paging::CursorKey;
-use mcp_aql_core::shape;
+use mcp_aql_core::OperationError;
+use mcp_aql_core::internal::paging::CursorKey;
+use mcp_aql_core::internal::schema::shape;
 use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 

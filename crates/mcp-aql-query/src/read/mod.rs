@@ -27,8 +27,7 @@ pub(crate) use map::read_map;
 pub(crate) use operand::noun;
 pub(crate) use surface::QuerySurface;
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::warning::{Severity, Warning};
+use mcp_aql_core::{OperationError, Severity, Warning};
 
 use super::entry::QueryParams;
 use super::model::ResourceSchema;
@@ -96,7 +95,7 @@ pub(crate) fn read_plan(
 }
 
 /// The aggregates of a call, and whether it also asks for rows.
-struct Summary {
+struct SummaryPlan {
     aggregate: Vec<Aggregate>,
     items: bool,
 }
@@ -105,7 +104,7 @@ fn read_summary(
     surface: &QuerySurface<'_>,
     given: &mut QueryParams<'_>,
     faults: &mut QueryFaults,
-) -> Summary {
+) -> SummaryPlan {
     let aggregate = given.take("aggregate");
     let include_items = given.take("include_items").and_then(|value| value.as_bool());
     if include_items == Some(true) && aggregate.is_none() {
@@ -117,7 +116,7 @@ fn read_summary(
     }
     let items = aggregate.is_none() || include_items == Some(true);
     let aggregate = aggregate.map(|value| aggregate::read(surface, &value, faults));
-    Summary { aggregate: aggregate.unwrap_or_default(), items }
+    SummaryPlan { aggregate: aggregate.unwrap_or_default(), items }
 }
 
 fn unused_warning(controls: &[&str]) -> Warning {

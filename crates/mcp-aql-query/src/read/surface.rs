@@ -1,10 +1,10 @@
 //! The query capabilities of a resource in an operation.
 
-use mcp_aql_core::projection::Projection;
+use mcp_aql_core::internal::schema::Projection;
 
 use crate::capabilities::Capabilities;
 use crate::field_info::FieldInfo;
-use crate::model::{Members, ResourceSchema};
+use crate::model::{MemberTree, ResourceSchema};
 use crate::options::{QueryControl, QueryOptions, TextSearch};
 
 /// The query capabilities of a resource in an operation.
@@ -99,7 +99,7 @@ impl<'a> QuerySurface<'a> {
     }
 
     /// Everything that can be selected of a field, or of the whole row if the path is empty.
-    pub(crate) fn all_of(&self, path: &str, members: &Members) -> Projection {
+    pub(crate) fn all_of(&self, path: &str, members: &MemberTree) -> Projection {
         let whole = members.known.is_empty()
             || members.paths().iter().all(|inner| {
                 self.selects(&if path.is_empty() {

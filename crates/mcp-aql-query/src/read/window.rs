@@ -1,9 +1,9 @@
 //! Parses the page controls.
 
-use mcp_aql_core::paging::{
+use mcp_aql_core::Warning;
+use mcp_aql_core::internal::paging::{
     CURSOR_CONTROLS, Contradiction, EXPECTED_CURSOR, clamped, refused_cursor,
 };
-use mcp_aql_core::warning::Warning;
 use serde_json::Value;
 
 use super::{QueryFaults, QuerySurface};

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::paging::Page;
+use mcp_aql_core::{OperationError, Page};
 use mcp_aql_protocol::ErrorCode;
 use tokio::sync::Mutex;
 
@@ -18,7 +17,7 @@ use crate::single::{Fields, SelectedFields};
 ///
 /// ```
 /// use mcp_aql::prelude::*;
-/// use mcp_aql::resource::MemoryStore;
+/// use mcp_aql::resource::MemoryRecords;
 /// use serde::{Deserialize, Serialize};
 /// use serde_json::json;
 ///
@@ -37,7 +36,7 @@ use crate::single::{Fields, SelectedFields};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> mcp_aql::Result<()> {
-/// let books = MemoryStore::<Book>::new();
+/// let books = MemoryRecords::<Book>::new();
 /// let adapter = Adapter::builder("library").resource(books.clone()).build()?;
 /// adapter.call("create_book", json!({ "title": "Emma" })).await;
 /// let found = adapter.call("search_books", json!({ "query": "emma" })).await;
@@ -45,7 +44,7 @@ use crate::single::{Fields, SelectedFields};
 /// assert_eq!(books.read(|books| books.len()), 1);
 /// # Ok(()) }
 /// ```
-pub struct MemoryStore<R: Record> {
+pub struct MemoryRecords<R: Record> {
     shared: Arc<Shared<R>>,
 }
 
@@ -62,7 +61,7 @@ struct Records<R: Record> {
     changes: u64,
 }
 
-impl<R: Record> MemoryStore<R> {
+impl<R: Record> MemoryRecords<R> {
     /// Creates an empty store.
     pub fn new() -> Self {
         Self::from_iter([])
@@ -91,7 +90,7 @@ impl<R: Record> MemoryStore<R> {
     }
 }
 
-impl<R: Record> FromIterator<R> for MemoryStore<R> {
+impl<R: Record> FromIterator<R> for MemoryRecords<R> {
     fn from_iter<I: IntoIterator<Item = R>>(records: I) -> Self {
         let by_id = records.into_iter().map(|record| (record.id().clone(), record)).collect();
         let records = RwLock::new(Records { by_id, last_number: 0, changes: 0 });
@@ -99,27 +98,27 @@ impl<R: Record> FromIterator<R> for MemoryStore<R> {
     }
 }
 
-impl<R: Record> Default for MemoryStore<R> {
+impl<R: Record> Default for MemoryRecords<R> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<R: Record> Clone for MemoryStore<R> {
+impl<R: Record> Clone for MemoryRecords<R> {
     fn clone(&self) -> Self {
         Self { shared: Arc::clone(&self.shared) }
     }
 }
 
-impl<R: Record> fmt::Debug for MemoryStore<R> {
+impl<R: Record> fmt::Debug for MemoryRecords<R> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.records().by_id.len();
-        formatter.debug_struct("MemoryStore").field("count", &count).finish_non_exhaustive()
+        formatter.debug_struct("MemoryRecords").field("count", &count).finish_non_exhaustive()
     }
 }
 
 // No other call sees the records before the lock is released, so `after` may run just before the change.
-impl<R: Record<Id: NewId>> ResourceStore for MemoryStore<R> {
+impl<R: Record<Id: NewId>> ResourceStore for MemoryRecords<R> {
     type Resource = R;
     type Row = R;
 
@@ -203,7 +202,7 @@ impl<R: Record<Id: NewId>> ResourceStore for MemoryStore<R> {
     }
 }
 
-impl<R: Record> MemoryStore<R> {
+impl<R: Record> MemoryRecords<R> {
     /// A record that exists for the caller, and the number of changes so far.
     fn visible(
         &self,
@@ -230,7 +229,7 @@ impl<R: Record> MemoryStore<R> {
     }
 }
 
-impl<R: Record<Id: NewId>> MemoryStore<R> {
+impl<R: Record<Id: NewId>> MemoryRecords<R> {
     /// The number and the identifier of a new record.
     fn next_id(&self) -> (u64, R::Id) {
         let records = self.records();

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Record`] | the names of the operations, the identifier and the version of a resource |
 //! | [`ResourceStore`], [`StoreCall`] | the store of the rows, and what it knows of a call |
-//! | [`MemoryStore`] | a store in memory |
+//! | [`MemoryRecords`] | a store in memory |
 //! | [`ResourceRules`], [`RowFilter`] | rules of one's own, and the rows that exist for a caller |
 //! | [`ReadyOperations`], [`Ready`] | the operations of a resource over a store |
 //! | [`Reference`] | a field with the identifier of another record, which `query_relationships` follows |
@@ -16,10 +16,6 @@ mod new_id;
 mod question;
 pub mod ready;
 mod reference;
-#[cfg_attr(
-    not(feature = "sql"),
-    expect(dead_code, reason = "only databases look up records of each other")
-)]
 mod references;
 mod relationships;
 mod row_filter;
@@ -29,12 +25,11 @@ mod store_call;
 mod stores;
 mod version;
 
-pub use memory_store::MemoryStore;
+pub use memory_store::MemoryRecords;
 pub use names::{OperationName, RecordNames};
 pub use new_id::NewId;
 pub use ready::{CreatedById, CreatedWithId, Ready, ReadyOperations};
 pub use reference::Reference;
-#[cfg(feature = "sql")]
 pub(crate) use reference::query_of;
 #[doc(hidden)]
 pub use references::Lookup;
@@ -47,9 +42,8 @@ pub use version::{NoVersion, Version};
 
 use std::fmt::Display;
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::operation::ParamGroup;
-use mcp_aql_core::spec::{ParameterSpec, ParameterType};
+use mcp_aql_core::internal::schema::{ParameterSpec, ParameterType};
+use mcp_aql_core::{OperationError, ParamGroup};
 use serde::Serialize;
 
 use crate::resource::IdentifiedResource;

@@ -1,6 +1,6 @@
 //! Identifiers of new records.
 
-use mcp_aql_core::vocab::new_id;
+use mcp_aql_core::internal::vocab::new_id;
 
 /// An identifier that a store can make for a new record from a number.
 ///

@@ -1,6 +1,6 @@
 //! The question before a deletion, with fields of the record.
 
-use mcp_aql_core::gatekeeper::fill_with;
+use mcp_aql_core::internal::gatekeeper::fill_with;
 use serde_json::{Map, Value};
 
 /// Replaces `{field}` by the value of the field, and `{{` and `}}` by braces. A list counts its entries.

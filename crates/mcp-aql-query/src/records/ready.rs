@@ -2,15 +2,13 @@
 
 use std::fmt;
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::operation::{
-    Call, Context, DataKey, OperationEntry, OperationSpec, Outcome, ParamGroup, ParameterEntry,
-    Preview,
+use mcp_aql_core::internal::operation::{
+    Call, DataKey, OperationEntry, OperationSpec, Outcome, ParameterEntry, Preview,
 };
-use mcp_aql_core::paging::Page;
+use mcp_aql_core::internal::schema::{DangerSpec, ReturnsSpec};
 use mcp_aql_core::resource::{Create, CreateInput};
-use mcp_aql_core::spec::{DangerSpec, ReturnsSpec};
 use mcp_aql_core::update::UpdateInput;
+use mcp_aql_core::{Context, OperationError, Page, ParamGroup};
 use mcp_aql_protocol::SemanticCategory;
 
 use super::references::ReferenceTargets;
@@ -45,7 +43,7 @@ pub trait ReadyOperations<S: ResourceStore<Resource = Self>>: Record {
 }
 
 /// The resource of a store.
-type Resource<S> = <S as ResourceStore>::Resource;
+type ResourceOf<S> = <S as ResourceStore>::Resource;
 
 /// The record or its row, or the error that there is none with this identifier.
 fn found<R: Record, T>(record: Option<T>, id: &R::Id) -> Result<T, OperationError> {
@@ -58,112 +56,118 @@ fn nothing<R>(_: &R) -> Result<(), OperationError> {
 }
 
 impl<S: ResourceStore> Ready<S> {
-    const ID: ParameterEntry = ParameterEntry::One(Resource::<S>::ID);
+    const ID: ParameterEntry = ParameterEntry::One(ResourceOf::<S>::ID);
 
     const ROW: ReturnsSpec = ReturnsSpec::of::<S::Row, _>();
     const ROWS: ReturnsSpec = ReturnsSpec::of::<Page<S::Row>, _>();
 
     const GET: OperationEntry<Self> = OperationEntry::new(
         OperationSpec::new(
-            Resource::<S>::NAMES.get.name,
+            ResourceOf::<S>::NAMES.get.name,
             SemanticCategory::Read,
-            Resource::<S>::NAMES.get.description,
+            ResourceOf::<S>::NAMES.get.description,
         )
         .parameters(&[
             Self::ID,
-            ParameterEntry::Composite(&QueryEntry::of::<Fields<Resource<S>>>(QueryOptions::new())),
+            ParameterEntry::Composite(
+                &QueryEntry::of::<Fields<ResourceOf<S>>>(QueryOptions::new()),
+            ),
         ])
         .returns(Self::ROW)
-        .data_key(DataKey::Named(Resource::<S>::NAMES.singular))
+        .data_key(DataKey::Named(ResourceOf::<S>::NAMES.singular))
         .show_sample(),
         |ready, mut call| {
             Box::pin(async move {
                 let id = call.param()?;
-                let fields = call.composite::<Fields<Resource<S>>>()?;
+                let fields = call.composite::<Fields<ResourceOf<S>>>()?;
                 let context = call.context();
                 let row = ready.store.get_fields(&ready.call(&context), &id, &fields).await?;
-                call.reply(found::<Resource<S>, _>(row, &id))
+                call.reply(found::<ResourceOf<S>, _>(row, &id))
             })
         },
     );
 
     const LIST: OperationEntry<Self> = OperationEntry::new(
         OperationSpec::new(
-            Resource::<S>::NAMES.list.name,
+            ResourceOf::<S>::NAMES.list.name,
             SemanticCategory::Read,
-            Resource::<S>::NAMES.list.description,
+            ResourceOf::<S>::NAMES.list.description,
         )
-        .parameters(&[ParameterEntry::Composite(&QueryEntry::of::<CollectionQuery<Resource<S>>>(
-            QueryOptions::new(),
-        ))])
+        .parameters(&[ParameterEntry::Composite(
+            &QueryEntry::of::<CollectionQuery<ResourceOf<S>>>(QueryOptions::new()),
+        )])
         .returns(Self::ROWS),
         |ready, call| Box::pin(ready.select(call)),
     );
 
     const SEARCH: OperationEntry<Self> = OperationEntry::new(
         OperationSpec::new(
-            Resource::<S>::NAMES.search.name,
+            ResourceOf::<S>::NAMES.search.name,
             SemanticCategory::Read,
-            Resource::<S>::NAMES.search.description,
+            ResourceOf::<S>::NAMES.search.description,
         )
-        .parameters(&[ParameterEntry::Composite(&QueryEntry::of::<CollectionQuery<Resource<S>>>(
-            QueryOptions::new().text(TextSearch::Required),
-        ))])
+        .parameters(&[ParameterEntry::Composite(
+            &QueryEntry::of::<CollectionQuery<ResourceOf<S>>>(
+                QueryOptions::new().text(TextSearch::Required),
+            ),
+        )])
         .returns(Self::ROWS),
         |ready, call| Box::pin(ready.select(call)),
     );
 
     const DELETE: OperationEntry<Self> = OperationEntry::new(
         OperationSpec::new(
-            Resource::<S>::NAMES.delete.name,
+            ResourceOf::<S>::NAMES.delete.name,
             SemanticCategory::Delete,
-            Resource::<S>::NAMES.delete.description,
+            ResourceOf::<S>::NAMES.delete.description,
         )
         .parameters(&[
             Self::ID,
-            ParameterEntry::Group(<Resource<S> as Record>::IfMatch::PARAMETERS),
+            ParameterEntry::Group(<ResourceOf<S> as Record>::IfMatch::PARAMETERS),
         ])
         .returns(Self::ROW)
-        .data_key(DataKey::Named(Resource::<S>::NAMES.singular))
+        .data_key(DataKey::Named(ResourceOf::<S>::NAMES.singular))
         .show_sample()
-        .danger(DangerSpec::UNDECLARED.confirmation_message(Resource::<S>::NAMES.delete_question)),
+        .danger(
+            DangerSpec::UNDECLARED.confirmation_message(ResourceOf::<S>::NAMES.delete_question),
+        ),
         |ready: &Self, call| Box::pin(ready.delete(call)),
     )
     .preview(|ready: &Self, call| Box::pin(ready.preview(call)));
 
     /// The call as the store sees it.
-    fn call<'a>(&self, context: &'a Context) -> StoreCall<'a, Resource<S>> {
+    fn call<'a>(&self, context: &'a Context) -> StoreCall<'a, ResourceOf<S>> {
         StoreCall::new(context).with_targets(self.targets.clone())
     }
 
     async fn delete(&self, mut call: Call) -> Outcome {
         let id = call.param()?;
-        let if_match = call.group::<<Resource<S> as Record>::IfMatch>()?;
+        let if_match = call.group::<<ResourceOf<S> as Record>::IfMatch>()?;
         let context = call.context();
-        let check = |record: &Resource<S>| {
+        let check = |record: &ResourceOf<S>| {
             record.check_version(&if_match)?;
             match context.is_as_confirmed(record) {
                 true => Ok(()),
                 false => {
-                    let name = Resource::<S>::NAMES.singular;
+                    let name = ResourceOf::<S>::NAMES.singular;
                     Err(OperationError::changed_since_confirmation(name))
                 }
             }
         };
         let deleted = self.store.delete(&self.call(&context), &id, check, nothing).await?;
-        call.reply(found::<Resource<S>, _>(deleted, &id))
+        call.reply(found::<ResourceOf<S>, _>(deleted, &id))
     }
 
     /// What a deletion would remove. The call is refused here if it would fail. The confirmation is valid for the record as
     /// it is shown, with all of its fields.
     async fn preview(&self, mut call: Call) -> Result<Preview, OperationError> {
-        let id: <Resource<S> as Record>::Id = call.param()?;
-        let if_match = call.group::<<Resource<S> as Record>::IfMatch>()?;
+        let id: <ResourceOf<S> as Record>::Id = call.param()?;
+        let if_match = call.group::<<ResourceOf<S> as Record>::IfMatch>()?;
         let context = call.context();
         let record = self.store.before_delete(&self.call(&context), &id).await?;
-        let record = found::<Resource<S>, _>(record, &id)?;
+        let record = found::<ResourceOf<S>, _>(record, &id)?;
         record.check_version(&if_match)?;
-        let names = Resource::<S>::NAMES;
+        let names = ResourceOf::<S>::NAMES;
         if let Some(own) = names.own_delete_question {
             let value = serde_json::to_value(&record).map_err(OperationError::internal)?;
             let question = value.as_object().map(|value| question::fill(own, value));
@@ -176,7 +180,7 @@ impl<S: ResourceStore> Ready<S> {
     }
 
     async fn select(&self, mut call: Call) -> Outcome {
-        let query = call.composite::<CollectionQuery<Resource<S>>>()?;
+        let query = call.composite::<CollectionQuery<ResourceOf<S>>>()?;
         let context = call.context();
         let page = self.store.select(&self.call(&context), &query).await;
         call.reply(page)
@@ -279,25 +283,25 @@ impl<S: ResourceStore<Resource: CreatedWithId>> Ready<S> {
 impl<S: ResourceStore<Resource: UpdateInput>> Ready<S> {
     const UPDATE: OperationEntry<Self> = OperationEntry::new(
         OperationSpec::new(
-            Resource::<S>::NAMES.update.name,
+            ResourceOf::<S>::NAMES.update.name,
             SemanticCategory::Update,
-            Resource::<S>::NAMES.update.description,
+            ResourceOf::<S>::NAMES.update.description,
         )
         .parameters(&[
             Self::ID,
-            ParameterEntry::Group(<Resource<S> as Record>::IfMatch::PARAMETERS),
-            ParameterEntry::Input(<Resource<S> as UpdateInput>::INPUT),
+            ParameterEntry::Group(<ResourceOf<S> as Record>::IfMatch::PARAMETERS),
+            ParameterEntry::Input(<ResourceOf<S> as UpdateInput>::INPUT),
         ])
         .returns(Self::ROW)
-        .data_key(DataKey::Named(Resource::<S>::NAMES.singular))
+        .data_key(DataKey::Named(ResourceOf::<S>::NAMES.singular))
         .show_sample(),
         |ready, mut call| {
             Box::pin(async move {
                 let id = call.param()?;
-                let if_match = call.group::<<Resource<S> as Record>::IfMatch>()?;
-                let input = call.input::<Resource<S>>()?;
+                let if_match = call.group::<<ResourceOf<S> as Record>::IfMatch>()?;
+                let input = call.input::<ResourceOf<S>>()?;
                 let given = input.clone().into_fields();
-                let change = |record: &mut Resource<S>| {
+                let change = |record: &mut ResourceOf<S>| {
                     record.check_version(&if_match)?;
                     input.merge_into(record);
                     record.advance_version();
@@ -305,10 +309,10 @@ impl<S: ResourceStore<Resource: UpdateInput>> Ready<S> {
                 };
                 let context = call.context();
                 let can_set =
-                    |field: &str| <Resource<S> as UpdateInput>::INPUT.field(field).is_some();
+                    |field: &str| <ResourceOf<S> as UpdateInput>::INPUT.field(field).is_some();
                 let store_call = ready.call(&context).setting(&given).with_settable(can_set);
                 let changed = ready.store.update(&store_call, &id, change, nothing).await?;
-                call.reply(found::<Resource<S>, _>(changed, &id))
+                call.reply(found::<ResourceOf<S>, _>(changed, &id))
             })
         },
     );

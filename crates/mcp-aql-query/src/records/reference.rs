@@ -1,6 +1,6 @@
 //! References from the records of one resource to those of others.
 
-use mcp_aql_core::error::OperationError;
+use mcp_aql_core::OperationError;
 use serde_json::Value;
 
 use super::Record;

@@ -4,9 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::operation::Context;
+use mcp_aql_core::{BoxFuture, Context, OperationError};
 
 /// A store to whose records fields of other records refer.
 pub trait ReferenceTarget: Send + Sync {

@@ -4,11 +4,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::operation::{Context, OperationEntry, OperationSpec, ParameterEntry};
-use mcp_aql_core::paging::CursorKey;
-use mcp_aql_core::spec::ReturnsSpec;
+use mcp_aql_core::internal::operation::{OperationEntry, OperationSpec, ParameterEntry};
+use mcp_aql_core::internal::paging::CursorKey;
+use mcp_aql_core::internal::schema::ReturnsSpec;
+use mcp_aql_core::{BoxFuture, Context, OperationError};
 use mcp_aql_protocol::SemanticCategory;
 use serde_json::{Value, json};
 

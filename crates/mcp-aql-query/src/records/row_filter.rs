@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use mcp_aql_core::error::OperationError;
+use mcp_aql_core::OperationError;
 use serde_json::Value;
 
 use crate::capabilities::Capabilities;

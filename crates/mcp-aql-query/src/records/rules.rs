@@ -3,9 +3,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::operation::Context;
-use mcp_aql_core::paging::Page;
+use mcp_aql_core::{Context, OperationError, Page};
 
 use super::references::Lookup;
 use super::{Record, ResourceStore, RowFilter, StoreCall};
@@ -25,7 +23,7 @@ use crate::single::{Fields, SelectedFields};
 ///
 /// ```
 /// use mcp_aql::prelude::*;
-/// use mcp_aql::resource::{MemoryStore, ResourceRules};
+/// use mcp_aql::resource::{MemoryRecords, ResourceRules};
 /// use serde::{Deserialize, Serialize};
 /// use serde_json::json;
 ///
@@ -64,7 +62,7 @@ use crate::single::{Fields, SelectedFields};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> mcp_aql::Result<()> {
-/// let orders = MemoryStore::from_iter([Order { order_id: 1, article: "Tea".into(), sent: true }]);
+/// let orders = MemoryRecords::from_iter([Order { order_id: 1, article: "Tea".into(), sent: true }]);
 /// let adapter = Adapter::builder("shop").resource(orders.with_rules(OrderRules)).build()?;
 /// let change = json!({ "order_id": 1, "input": { "article": "Coffee" } });
 /// let refused = adapter.call("update_order", change).await;

@@ -2,9 +2,7 @@
 
 use std::future::Future;
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::operation::Context;
-use mcp_aql_core::paging::Page;
+use mcp_aql_core::{Context, OperationError, Page};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -26,7 +24,7 @@ use crate::single::{Fields, SelectedFields};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a store of a resource",
     label = "not a store",
-    note = "pass a store such as `MemoryStore::<Order>::new()`, or implement `ResourceStore` for `{Self}`"
+    note = "pass a store such as `MemoryRecords::<Order>::new()`, or implement `ResourceStore` for `{Self}`"
 )]
 pub trait ResourceStore: Send + Sync + 'static {
     /// The resource.

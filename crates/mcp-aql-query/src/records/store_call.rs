@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::operation::Context;
+use mcp_aql_core::{Context, OperationError};
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use mcp_aql_core::adapter::AdapterBuilder;
-use mcp_aql_core::operation::{OperationSpec, ParameterEntry};
+use mcp_aql_core::AdapterBuilder;
+use mcp_aql_core::internal::operation::{OperationSpec, ParameterEntry};
 use mcp_aql_protocol::SemanticCategory;
 
 use super::ready::{Ready, ReadyOperations};
@@ -29,7 +29,7 @@ pub trait WithResources {
     ///
     /// ```
     /// use mcp_aql::prelude::*;
-    /// use mcp_aql::resource::MemoryStore;
+    /// use mcp_aql::resource::MemoryRecords;
     /// use serde::{Deserialize, Serialize};
     /// use serde_json::json;
     ///
@@ -58,8 +58,8 @@ pub trait WithResources {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> mcp_aql::Result<()> {
-    /// let customers = MemoryStore::<Customer>::new();
-    /// let orders = MemoryStore::<Order>::new();
+    /// let customers = MemoryRecords::<Customer>::new();
+    /// let orders = MemoryRecords::<Order>::new();
     /// let adapter = Adapter::builder("shop").resources((customers, orders)).build()?;
     /// adapter.call("create_customer", json!({ "name": "Ada" })).await;
     /// adapter.call("create_order", json!({ "customer_id": 1 })).await;

@@ -1,9 +1,9 @@
 //! The versions of records.
 
 use chrono::{DateTime, Utc};
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::operation::{Call, ParamGroup};
-use mcp_aql_core::spec::ParameterSpec;
+use mcp_aql_core::internal::operation::Call;
+use mcp_aql_core::internal::schema::ParameterSpec;
+use mcp_aql_core::{OperationError, ParamGroup};
 
 /// The type of a field `_version` or `_etag`, which every change of the resource sets.
 ///

@@ -4,10 +4,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::operation::Context;
-use mcp_aql_core::paging::{Contradiction, CursorKey, PageInfo, clamped};
-use mcp_aql_core::warning::Warning;
+use mcp_aql_core::internal::paging::{Contradiction, CursorKey, PageInfo, clamped};
+use mcp_aql_core::{Context, OperationError, Warning};
 use mcp_aql_protocol::ErrorCode;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use mcp_aql_core::error::OperationError;
+use mcp_aql_core::OperationError;
 
 use super::element::{Edge, EdgeDirection, ElementRef};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcp_aql_core::constraint::Bound;
-use mcp_aql_core::shape::{FieldShape, Kind, Members, ObjectShape, Shape};
+use mcp_aql_core::internal::schema::shape::{FieldShape, Kind, Members, ObjectShape, Shape};
 use serde_json::{Value, json};
 
 use super::element::TraversalDirection;

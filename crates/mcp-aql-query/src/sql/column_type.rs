@@ -11,7 +11,7 @@ use crate::value::Scalar;
 
 /// The type of a column, as [`SqlTable::column_type`](super::SqlTable::column_type) names it.
 #[derive(Debug, Clone)]
-pub(super) enum ColumnType {
+pub(super) enum SqlType {
     /// An identifier with an index that only its own type uses.
     Uuid,
     /// An instant without a time zone, in UTC, in PostgreSQL.
@@ -24,7 +24,7 @@ pub(super) enum ColumnType {
     Text(Arc<str>),
 }
 
-impl ColumnType {
+impl SqlType {
     pub(super) fn of(name: &str) -> Self {
         match name {
             "uuid" => Self::Uuid,
@@ -94,16 +94,16 @@ impl ColumnType {
 
     /// Whether the column itself is compared for its order.
     pub(super) fn is_ordered(&self, form: Form) -> bool {
-        form == Form::Text && self.order() == Some(Order::Own)
+        form == Form::Text && self.order() == Some(TypeOrder::Own)
     }
 
     /// The order of the values, if PostgreSQL compares them in a way of its own.
-    fn order(&self) -> Option<Order> {
+    fn order(&self) -> Option<TypeOrder> {
         let Self::Text(name) = self else { return None };
         let name = without_length(name);
         let plain = name.rsplit('.').next().unwrap_or_default();
         let order = |names: &[&str], order| names.contains(&plain).then_some(order);
-        order(&OWN_ORDER, Order::Own).or_else(|| order(&ORDERED_BY_TEXT, Order::Text))
+        order(&OWN_ORDER, TypeOrder::Own).or_else(|| order(&ORDERED_BY_TEXT, TypeOrder::Text))
     }
 
     /// Converts a bound to the type of the column, without its length, which would round it.
@@ -168,7 +168,7 @@ impl ColumnType {
 
 /// How values of a type are ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Order {
+enum TypeOrder {
     Own,
     /// As their texts, because the type has no smallest value of several.
     Text,
@@ -245,21 +245,21 @@ fn uuid(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ColumnType, Order, uuid, without_length};
+    use super::{SqlType, TypeOrder, uuid, without_length};
 
     #[test]
     fn bounds_have_no_length() {
         for (name, plain, order) in [
-            ("inet", "inet", Some(Order::Own)),
-            ("numeric(30, 10)", "numeric", Some(Order::Own)),
-            ("time(3) without time zone", "time without time zone", Some(Order::Own)),
-            ("public.citext", "public.citext", Some(Order::Own)),
-            ("int4multirange", "int4multirange", Some(Order::Text)),
+            ("inet", "inet", Some(TypeOrder::Own)),
+            ("numeric(30, 10)", "numeric", Some(TypeOrder::Own)),
+            ("time(3) without time zone", "time without time zone", Some(TypeOrder::Own)),
+            ("public.citext", "public.citext", Some(TypeOrder::Own)),
+            ("int4multirange", "int4multirange", Some(TypeOrder::Text)),
             ("CHAR(2)", "char", None),
             ("mood", "mood", None),
         ] {
             assert_eq!(without_length(name), plain);
-            assert_eq!(ColumnType::of(name).order(), order, "{name}");
+            assert_eq!(SqlType::of(name).order(), order, "{name}");
         }
     }
 

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use sea_query::{Alias, CaseStatement, Expr, ExprTrait as _, TableRef};
 
 use super::SqlError;
-use super::column_type::ColumnType;
+use super::column_type::SqlType;
 use super::dialect::{Dialect, Form, Operand, Storage};
 use crate::capture::widened;
 use crate::field_info::FieldInfo;
@@ -26,7 +26,7 @@ pub(super) struct Mapping {
     pub(super) columns: HashMap<String, String>,
     pub(super) folded: HashMap<String, String>,
     pub(super) storage: HashMap<String, Storage>,
-    pub(super) types: HashMap<String, ColumnType>,
+    pub(super) types: HashMap<String, SqlType>,
     pub(super) expressions: HashMap<String, Expression>,
     pub(super) scope: Vec<Expression>,
 }
@@ -99,7 +99,7 @@ pub(super) struct Source {
     /// Whether the field is a part of a JSON document.
     pub(super) inside: bool,
     /// The column itself, if its type is not the one that the field's type suggests.
-    pub(super) typed: Option<(Expr, ColumnType)>,
+    pub(super) typed: Option<(Expr, SqlType)>,
 }
 
 /// The form in which a row contains a field.
@@ -175,7 +175,7 @@ impl Source {
     pub(super) fn shown(&self, dialect: Dialect) -> Expr {
         match (&self.typed, self.is_allowed(dialect)) {
             // The conversion of an instant would change any other value.
-            (Some((stored, ColumnType::Datetime)), Some(is_allowed)) => {
+            (Some((stored, SqlType::Datetime)), Some(is_allowed)) => {
                 let shown = CaseStatement::new().case(is_allowed, self.column.clone());
                 Expr::Case(Box::new(shown.finally(stored.clone())))
             }

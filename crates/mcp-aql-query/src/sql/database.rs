@@ -27,13 +27,13 @@ pub trait Database: Send + Sync + 'static {
     /// The error of the driver.
     fn begin(
         &self,
-        access: Access,
+        access: AccessMode,
     ) -> impl Future<Output = Result<Self::Transaction, DatabaseError>> + Send;
 }
 
 /// The purpose of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum AccessMode {
     /// The transaction only reads.
     Read,
     /// The transaction changes records.

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use mcp_aql_core::error::OperationError;
+use mcp_aql_core::OperationError;
 use mcp_aql_protocol::ErrorCode;
 
 /// An error of a database. Every error and every message converts into `Other` with `?`, so that this type itself is not

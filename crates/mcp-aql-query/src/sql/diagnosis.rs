@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::column_type::ColumnType;
-use super::database::{Access, Database, Transaction};
+use super::column_type::SqlType;
+use super::database::{AccessMode, Database, Transaction};
 use super::database_error::{Defect, Violation};
 use super::dialect::Dialect;
 use super::record_statements::{column_name, quoted};
@@ -66,7 +66,7 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
         if let Defect::Character(Some(letter)) = violation.defect {
             return self.columns_with(letter, record);
         }
-        let mut transaction = database.begin(Access::Read).await?;
+        let mut transaction = database.begin(AccessMode::Read).await?;
         let columns = match D::DIALECT {
             Dialect::Sqlite if is_reference => {
                 self.columns_without_target(&mut transaction, record).await?
@@ -169,8 +169,8 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
             let known = field.and_then(|field| self.mapping.types.get(&field));
             let conversion = match known {
                 // The statement has converted the value. Once more, a `hstore` would be that of an object of JSON.
-                Some(ColumnType::Text(_) | ColumnType::Array(_) | ColumnType::Uuid) => value,
-                _ => ColumnType::Text(name.as_str().into()).write(value),
+                Some(SqlType::Text(_) | SqlType::Array(_) | SqlType::Uuid) => value,
+                _ => SqlType::Text(name.as_str().into()).write(value),
             };
             let mut select = Query::select();
             select.expr(conversion.is_null());

@@ -1,6 +1,7 @@
 //! Errors of SQL queries.
 
-use mcp_aql_core::error::{IntoOperationError, OperationError};
+use mcp_aql_core::OperationError;
+use mcp_aql_core::internal::error::IntoOperationError;
 
 /// The reason why a query failed, apart from the database's own errors.
 ///

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mcp_aql_core::paging::Page;
-use mcp_aql_core::projection::{DisplayedRow, Projected, Selection};
+use mcp_aql_core::Page;
+use mcp_aql_core::internal::schema::{DisplayedRow, Projected, Selection};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -18,7 +18,7 @@ use crate::plan::{Plan, SortBy};
 use crate::resource::Resource;
 
 /// The members of a whole row.
-pub(super) type Members = Map<String, Value>;
+pub(super) type RowMembers = Map<String, Value>;
 
 type PageResult<T> = Result<Page<SqlRecord<T>>, SqlError>;
 
@@ -26,9 +26,9 @@ type PageResult<T> = Result<Page<SqlRecord<T>>, SqlError>;
 #[derive(Debug)]
 pub(super) struct InMemoryFinish<T: 'static> {
     /// Displays a row.
-    pub(super) show: fn(Members, &Arc<Selection>) -> Result<SqlRecord<T>, SqlError>,
+    pub(super) show: fn(RowMembers, &Arc<Selection>) -> Result<SqlRecord<T>, SqlError>,
     /// Executes the whole plan in memory. The last argument is whether all rows satisfy its filter.
-    pub(super) answer: fn(&Plan, Vec<Members>, bool) -> PageResult<T>,
+    pub(super) answer: fn(&Plan, Vec<RowMembers>, bool) -> PageResult<T>,
 }
 
 impl<T: 'static> Clone for InMemoryFinish<T> {
@@ -52,7 +52,7 @@ fn shown<T: Resource>(row: &impl Serialize) -> Result<SqlRecord<T>, SqlError> {
 }
 
 fn show<T: Resource + Serialize + DeserializeOwned>(
-    members: Members,
+    members: RowMembers,
     selection: &Arc<Selection>,
 ) -> Result<SqlRecord<T>, SqlError> {
     let row = Value::Object(members);
@@ -67,7 +67,7 @@ fn show<T: Resource + Serialize + DeserializeOwned>(
 
 fn answer<T: Resource + Serialize + DeserializeOwned>(
     plan: &Plan,
-    rows: Vec<Members>,
+    rows: Vec<RowMembers>,
     filters: bool,
 ) -> PageResult<T> {
     let rows = rows.into_iter().map(Value::Object).filter_map(|row| {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use mcp_aql_core::projection::{COMPUTED, OpenPaths, Projected, Projection, Selection, has_part};
+use mcp_aql_core::internal::schema::{
+    COMPUTED, OpenPaths, Projected, Projection, Selection, has_part,
+};
 use sea_query::Expr;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;

@@ -8,7 +8,7 @@ mod database;
 mod database_error;
 mod diagnosis;
 mod dialect;
-#[cfg(any(feature = "rusqlite", feature = "tokio-postgres"))]
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod drivers;
 mod error;
 mod foreign_keys;
@@ -44,10 +44,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use context::Now;
-pub use database::{Access, Database, Transaction};
+pub use database::{AccessMode, Database, Transaction};
 pub use database_error::{DatabaseError, PostgresReport, Violation};
 pub use dialect::{Dialect, Storage};
-#[cfg(any(feature = "rusqlite", feature = "tokio-postgres"))]
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub use drivers::*;
 pub use error::SqlError;
 pub use record::SqlRecord;
@@ -61,13 +61,13 @@ pub use wait_limits::WaitLimits;
 #[doc(hidden)]
 pub use wait_limits::{Turn, Writers};
 
-use mcp_aql_core::paging::Page;
+use mcp_aql_core::Page;
 
 use super::capabilities::Capabilities;
 use super::collection::CollectionQuery;
 use super::resource::Resource;
 use super::value::ValueKind;
-use column_type::ColumnType;
+use column_type::SqlType;
 use context::{Context, Mapping};
 use in_memory_finish::InMemoryFinish;
 use sea_query::Expr;
@@ -150,7 +150,7 @@ impl<T: Resource> SqlTable<T> {
     /// instant. In SQLite: `datetime`, an instant in UTC as its functions write it, `2031-05-06 07:00:00`.
     #[must_use]
     pub fn column_type(mut self, path: impl Into<String>, name: &str) -> Self {
-        self.mapping.types.insert(path.into(), ColumnType::of(name));
+        self.mapping.types.insert(path.into(), SqlType::of(name));
         self
     }
 

@@ -2,7 +2,7 @@
 
 use sea_query::{Alias, Expr, ExprTrait as _, Query};
 
-use super::column_type::ColumnType;
+use super::column_type::SqlType;
 use super::context::Context;
 use super::dialect::{Dialect, function};
 use super::record_statements::{column_name, identifier, quoted};
@@ -20,7 +20,7 @@ const MASTER: &str = "sqlite_master";
 impl<R: Record> SqlTable<R> {
     /// Whether records are identified by UUIDs.
     pub(super) fn has_uuids(&self) -> bool {
-        matches!(self.mapping.types.get(R::ID.name), Some(ColumnType::Uuid))
+        matches!(self.mapping.types.get(R::ID.name), Some(SqlType::Uuid))
     }
 
     /// The statement that counts the tables with the highest numbers of deleted records, which SQLite keeps for

@@ -1,7 +1,6 @@
 //! Changes of records, for statements that belong to them.
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::operation::Context;
+use mcp_aql_core::{Context, OperationError};
 
 use super::Statement;
 

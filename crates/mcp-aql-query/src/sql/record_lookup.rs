@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_aql_core::error::OperationError;
+use mcp_aql_core::OperationError;
 use mcp_aql_protocol::ErrorCode;
 use serde::de::DeserializeOwned;
 
-use super::database::{Access, Database, Transaction};
+use super::database::{AccessMode, Database, Transaction};
 use super::database_error::DatabaseError;
 use super::record_reader::StoredRecord;
 use super::store::SqlStore;
@@ -84,10 +84,10 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
         transaction: &mut D::Transaction,
         call: &StoreCall<'_, R>,
         id: &R::Id,
-        access: Access,
+        access: AccessMode,
     ) -> Result<Option<StoredRecord<R>>, OperationError> {
         let filter = call.rows().filter()?;
-        let is_locked = access == Access::Write;
+        let is_locked = access == AccessMode::Write;
         let (statement, reader) = self.table.select_record(id, filter, is_locked)?;
         let rows = match transaction.run(statement).await {
             Ok(rows) => rows,
@@ -106,8 +106,8 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
         call: &StoreCall<'_, R>,
         id: &R::Id,
     ) -> Result<Option<StoredRecord<R>>, OperationError> {
-        let mut transaction = self.database.begin(Access::Read).await?;
-        let stored = self.read(&mut transaction, call, id, Access::Read).await?;
+        let mut transaction = self.database.begin(AccessMode::Read).await?;
+        let stored = self.read(&mut transaction, call, id, AccessMode::Read).await?;
         transaction.commit().await?;
         Ok(stored)
     }

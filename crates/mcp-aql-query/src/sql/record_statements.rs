@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use mcp_aql_core::error::OperationError;
+use mcp_aql_core::OperationError;
 
 use super::context::Context;
 use super::dialect::{Dialect, Form, Operand, Storage};
@@ -21,7 +21,7 @@ use crate::text::fold_text;
 use crate::value::{Scalar, ValueKind, instant_text};
 
 /// A column with the value to write.
-pub(super) type ColumnValue = (String, Expr);
+pub(super) type ColumnAssignment = (String, Expr);
 
 impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
     /// The statement for a record that satisfies a filter, as far as it has SQL. The statement may lock the record until
@@ -108,7 +108,7 @@ impl<R: Record + Serialize + DeserializeOwned> SqlTable<R> {
     }
 
     /// The columns of a record with their values, in their order.
-    pub(super) fn written_values(&self, record: &R) -> Result<Vec<ColumnValue>, SqlError> {
+    pub(super) fn written_values(&self, record: &R) -> Result<Vec<ColumnAssignment>, SqlError> {
         let context = self.context(chrono::Utc::now());
         written::<R>(&context, &members(record)?, None)
     }
@@ -204,7 +204,7 @@ fn written<R: Record>(
     context: &Context<'_>,
     members: &Map<String, Value>,
     earlier: Option<(&Map<String, Value>, &[String])>,
-) -> Result<Vec<ColumnValue>, SqlError> {
+) -> Result<Vec<ColumnAssignment>, SqlError> {
     let mut columns = Vec::new();
     for field in R::RESOURCE.fields {
         let value = members.get(field.name).unwrap_or(&Value::Null);
@@ -221,7 +221,7 @@ fn write(
     path: &str,
     value: &Value,
     before: Option<&Value>,
-    columns: &mut Vec<ColumnValue>,
+    columns: &mut Vec<ColumnAssignment>,
 ) -> Result<(), SqlError> {
     if before == Some(value) {
         return Ok(());

@@ -1,9 +1,9 @@
 //! The errors of values that a database refuses.
 
-use mcp_aql_core::error::OperationError;
+use mcp_aql_core::OperationError;
 use mcp_aql_protocol::ErrorCode;
 
-use super::column_type::ColumnType;
+use super::column_type::SqlType;
 use super::database_error::{DatabaseError, Defect, Violation};
 use super::{Dialect, SqlTable};
 use crate::aggregate::too_large;
@@ -260,8 +260,8 @@ impl<R: Record> SqlTable<R> {
         let DatabaseError::Value(violation) = error else { return false };
         let kind = self.mapping.types.get(R::ID.name);
         match violation.defect {
-            Defect::Malformed | Defect::TooLarge => kind.is_some_and(ColumnType::is_converted),
-            Defect::Unclear => kind.is_some_and(ColumnType::is_parsed),
+            Defect::Malformed | Defect::TooLarge => kind.is_some_and(SqlType::is_converted),
+            Defect::Unclear => kind.is_some_and(SqlType::is_parsed),
             Defect::Character(_) => true,
             Defect::Rule | Defect::Missing => false,
         }
@@ -275,7 +275,7 @@ impl<T: Resource> SqlTable<T> {
         let mut fields = Vec::new();
         if let Some(filter) = &plan.filter {
             let is_unclear = violation.defect == Defect::Unclear;
-            let may_fail = |kind: &ColumnType| !is_unclear || kind.is_parsed();
+            let may_fail = |kind: &SqlType| !is_unclear || kind.is_parsed();
             self.filtered_types(filter, &may_fail, &mut fields);
         }
         let message = match (violation.defect, fields.as_slice()) {
@@ -307,7 +307,7 @@ impl<T: Resource> SqlTable<T> {
     fn filtered_types(
         &self,
         filter: &Filter,
-        may_fail: &dyn Fn(&ColumnType) -> bool,
+        may_fail: &dyn Fn(&SqlType) -> bool,
         into: &mut Vec<String>,
     ) {
         match filter {

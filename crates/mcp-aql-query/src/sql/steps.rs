@@ -2,12 +2,12 @@
 
 use std::marker::PhantomData;
 
-use mcp_aql_core::paging::Page;
+use mcp_aql_core::Page;
 use sea_query::Expr;
 
 use super::SqlError;
 use super::context::Context;
-use super::in_memory_finish::{InMemoryFinish, Members};
+use super::in_memory_finish::{InMemoryFinish, RowMembers};
 use super::record::SqlRecord;
 use super::statements::{Purpose, Statements, WorkSplit};
 use super::stored_value::sort_value;
@@ -46,7 +46,7 @@ pub struct Steps<'a, T: 'static> {
     current: Option<Purpose>,
     finish: Option<InMemoryFinish<T>>,
     rows: Vec<(SqlRecord<T>, Vec<Scalar>)>,
-    whole: Vec<Members>,
+    whole: Vec<RowMembers>,
     total: Option<u64>,
     groups: Vec<(usize, GroupValues)>,
     rest: PhantomData<fn() -> T>,

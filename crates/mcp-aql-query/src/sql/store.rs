@@ -3,13 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::operation::Context;
-use mcp_aql_core::paging::Page;
-use mcp_aql_core::vocab::new_uuid;
+use mcp_aql_core::internal::vocab::new_uuid;
+use mcp_aql_core::{Context, OperationError, Page};
 use serde::de::DeserializeOwned;
 
-use super::database::{Access, Database, Transaction};
+use super::database::{AccessMode, Database, Transaction};
 use super::database_error::DatabaseError;
 use super::new_numbers::first_number;
 use super::record_change::{FurtherStatements, RecordChange};
@@ -169,7 +167,7 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
         query: &CollectionQuery<R>,
     ) -> Result<Result<Page<SqlRecord<R>>, DatabaseError>, OperationError> {
         let query = query.restricted(call.rows())?;
-        let mut transaction = self.database.begin(Access::Read).await?;
+        let mut transaction = self.database.begin(AccessMode::Read).await?;
         self.table.find_row_number(&mut transaction).await?;
         let mut steps = self.table.query(&query).steps().map_err(internal)?;
         while let Some(statement) = steps.next_statement() {
@@ -241,7 +239,7 @@ where
         make: impl FnOnce(R::Id) -> Result<R, OperationError> + Send,
         after: impl FnOnce(&R) -> Result<(), OperationError> + Send,
     ) -> Result<SqlRecord<R>, OperationError> {
-        let mut transaction = self.database.begin(Access::Write).await?;
+        let mut transaction = self.database.begin(AccessMode::Write).await?;
         let id = self.new_id(&mut transaction).await?;
         let record = make(id)?;
         self.check_references(&mut transaction, call, None, &record).await?;
@@ -283,7 +281,7 @@ where
 
     async fn exists(&self, call: &StoreCall<'_, R>, id: &R::Id) -> Result<bool, OperationError> {
         let lookup = self.lookup_record(call, id)?;
-        let mut transaction = self.database.begin(Access::Read).await?;
+        let mut transaction = self.database.begin(AccessMode::Read).await?;
         let exists = lookup.run(&mut transaction).await?;
         transaction.commit().await?;
         Ok(exists)
@@ -319,8 +317,8 @@ where
         change: impl FnOnce(&mut R) -> Result<(), OperationError> + Send,
         after: impl FnOnce(&R) -> Result<(), OperationError> + Send,
     ) -> Result<Option<SqlRecord<R>>, OperationError> {
-        let mut transaction = self.database.begin(Access::Write).await?;
-        let Some(old) = self.read(&mut transaction, call, id, Access::Write).await? else {
+        let mut transaction = self.database.begin(AccessMode::Write).await?;
+        let Some(old) = self.read(&mut transaction, call, id, AccessMode::Write).await? else {
             return Ok(None);
         };
         old.check_readable(call)?;
@@ -364,8 +362,8 @@ where
         check: impl FnOnce(&R) -> Result<(), OperationError> + Send,
         after: impl FnOnce(&R) -> Result<(), OperationError> + Send,
     ) -> Result<Option<SqlRecord<R>>, OperationError> {
-        let mut transaction = self.database.begin(Access::Write).await?;
-        let Some(stored) = self.read(&mut transaction, call, id, Access::Write).await? else {
+        let mut transaction = self.database.begin(AccessMode::Write).await?;
+        let Some(stored) = self.read(&mut transaction, call, id, AccessMode::Write).await? else {
             return Ok(None);
         };
         stored.check_readable(call)?;

@@ -1,7 +1,7 @@
 //! Converts the values of a database's rows into those of fields.
 
 use chrono::{DateTime, Duration, NaiveDate, Utc};
-use mcp_aql_core::vocab::hex;
+use mcp_aql_core::internal::vocab::hex;
 
 use super::SqlError;
 use super::context::StoredForm;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{Access, DatabaseError};
+use super::{AccessMode, DatabaseError};
 
 /// The time for which calls wait for a database before they are refused. The defaults are 5 seconds for a connection, 5 seconds
 /// for a lock, and 30 seconds for a statement.
@@ -97,10 +97,10 @@ impl WaitLimits {
 
     /// The statement that begins a transaction of PostgreSQL. It also sets the forms of numbers and times in text, which
     /// a database, a user or an earlier call of the connection may have changed.
-    pub fn begin_postgres(&self, access: Access) -> String {
+    pub fn begin_postgres(&self, access: AccessMode) -> String {
         let begin = match access {
-            Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            Access::Write => "BEGIN",
+            AccessMode::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            AccessMode::Write => "BEGIN",
         };
         // 0 would be no limit.
         let millis = |limit: Duration| limit.as_millis().clamp(1, i32::MAX as u128);
@@ -127,10 +127,14 @@ impl Writers {
     ///
     /// # Errors
     /// [`DatabaseError::Busy`] if other calls write for too long.
-    pub async fn turn(&self, access: Access, limits: &WaitLimits) -> Result<Turn, DatabaseError> {
+    pub async fn turn(
+        &self,
+        access: AccessMode,
+        limits: &WaitLimits,
+    ) -> Result<Turn, DatabaseError> {
         match access {
-            Access::Read => Ok(Turn(None)),
-            Access::Write => {
+            AccessMode::Read => Ok(Turn(None)),
+            AccessMode::Write => {
                 let turn = Arc::clone(&self.0).acquire_owned();
                 Ok(Turn(Some(limits.connect(turn).await??)))
             }

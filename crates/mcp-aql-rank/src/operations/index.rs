@@ -10,7 +10,7 @@ use super::names::NameTerms;
 use super::neighbors::Neighbors;
 use super::posting::Posting;
 use super::synonyms::is_changing_verb;
-use super::vocabulary::{Term, Vocabulary};
+use super::vocabulary::{TermId, Vocabulary};
 
 /// The maximum influence of the number of groups with a word on its rarity; the rest is the number of operations.
 const MAX_GROUP_RARITY: f64 = 0.85;
@@ -49,7 +49,7 @@ impl std::fmt::Debug for OperationIndex {
 /// The stems of the name, and the terms of each field.
 struct OperationTerms {
     name: Vec<String>,
-    fields: [Vec<Term>; FIELD_COUNT],
+    fields: [Vec<TermId>; FIELD_COUNT],
 }
 
 impl OperationIndex {
@@ -119,7 +119,7 @@ fn postings(all: &[OperationTerms], term_count: usize) -> Vec<Vec<Posting>> {
     }
     let mut postings = vec![Vec::new(); term_count];
     for (operation, terms) in all.iter().enumerate() {
-        let mut frequencies: BTreeMap<Term, f64> = BTreeMap::new();
+        let mut frequencies: BTreeMap<TermId, f64> = BTreeMap::new();
         for ((field, weights), words) in terms.fields.iter().zip(&FIELD_WEIGHTS).zip(words) {
             let relative = field.len() as f64 * all.len() as f64 / words.max(1) as f64;
             let length = 1.0 - weights.length + weights.length * relative;

@@ -3,7 +3,7 @@
 use crate::text::is_asking_word;
 
 use super::synonyms::is_common_verb;
-use super::vocabulary::Term;
+use super::vocabulary::TermId;
 
 /// The weight of a name's word that the group's label also contains.
 const IN_LABEL: f64 = 0.5;
@@ -12,11 +12,16 @@ const COMMON_VERB: f64 = 0.3;
 
 /// The distinct words of a name, each with its share of the name.
 #[derive(Debug, Clone)]
-pub(super) struct NameTerms(Vec<(Term, f64)>);
+pub(super) struct NameTerms(Vec<(TermId, f64)>);
 
 impl NameTerms {
-    pub(super) fn new(stems: &[String], terms: &[Term], label: &[Term], rarity: &[f64]) -> Self {
-        let mut found: Vec<(Term, f64)> = Vec::new();
+    pub(super) fn new(
+        stems: &[String],
+        terms: &[TermId],
+        label: &[TermId],
+        rarity: &[f64],
+    ) -> Self {
+        let mut found: Vec<(TermId, f64)> = Vec::new();
         for (stem, term) in stems.iter().zip(terms) {
             let kind = if label.contains(term) {
                 IN_LABEL
@@ -45,7 +50,7 @@ impl NameTerms {
     /// Returns the share of the name that a question contains, from 0.0 to 1.0. `contained` has for each term the
     /// degree to which the question contains it.
     pub(super) fn coverage(&self, contained: &[f64]) -> f64 {
-        let share = |(term, weight): &(Term, f64)| {
+        let share = |(term, weight): &(TermId, f64)| {
             weight * contained.get(*term).copied().unwrap_or_default()
         };
         self.0.iter().map(share).sum()

@@ -10,7 +10,7 @@ use super::fields::{beginning, each_stem};
 use super::literals::{Format, Literal, literal};
 use super::question_form::{asks_for_information, implied_nouns};
 use super::synonyms::{is_producing_verb, related};
-use super::vocabulary::{Term, Vocabulary};
+use super::vocabulary::{TermId, Vocabulary};
 
 /// The maximum length of a question that is read, in bytes.
 const MAX_QUESTION_BYTES: usize = 4_096;
@@ -48,16 +48,16 @@ const INFORMING_VERBS: [&str; 2] = ["get", "list"];
 
 /// A word of a question with its alternatives.
 #[derive(Debug)]
-pub(super) struct Concept {
+pub(super) struct QuestionConcept {
     pub(super) weight: f64,
     /// The stems that express the concept, each with a weight of at most 1.0.
-    pub(super) alternatives: Vec<(Term, f64)>,
+    pub(super) alternatives: Vec<(TermId, f64)>,
 }
 
 /// A question, in terms of a vocabulary.
 #[derive(Debug, Default)]
 pub(super) struct Question {
-    pub(super) concepts: Vec<Concept>,
+    pub(super) concepts: Vec<QuestionConcept>,
     /// The clauses, as indices of concepts.
     pub(super) clauses: Vec<Vec<usize>>,
     /// Whether the question asks for information.
@@ -94,7 +94,7 @@ fn is_number(word: &str) -> bool {
 struct Reader<'v> {
     vocabulary: &'v Vocabulary,
     stemmer: Stemmer,
-    concepts: Vec<Concept>,
+    concepts: Vec<QuestionConcept>,
     clauses: Clauses,
     by_stem: HashMap<String, usize>,
     /// The previous concept with its stem.
@@ -199,14 +199,14 @@ impl Reader<'_> {
         }
         let place = self.concepts.len();
         self.by_stem.insert(stem.to_owned(), place);
-        self.concepts.push(Concept { weight, alternatives: self.alternatives(stem) });
+        self.concepts.push(QuestionConcept { weight, alternatives: self.alternatives(stem) });
         Some(place)
     }
 
-    fn alternatives(&self, stem: &str) -> Vec<(Term, f64)> {
+    fn alternatives(&self, stem: &str) -> Vec<(TermId, f64)> {
         let vocabulary = self.vocabulary;
         let own = vocabulary.find(stem);
-        let mut found: Vec<(Term, f64)> = own.map(|term| (term, 1.0)).into_iter().collect();
+        let mut found: Vec<(TermId, f64)> = own.map(|term| (term, 1.0)).into_iter().collect();
         let agent = verb_of_agent(stem, self.stemmer);
         let others = related(stem).iter().map(|other| (other.stem.as_str(), other.weight));
         let others = others.chain(agent.as_deref().map(|verb| (verb, AGENT)));
@@ -221,7 +221,7 @@ impl Reader<'_> {
     }
 
     /// Returns stems that resemble an unknown word. Words that have synonyms are not misspelled.
-    fn similar(&self, stem: &str) -> Vec<Term> {
+    fn similar(&self, stem: &str) -> Vec<TermId> {
         let similar = self.vocabulary.similar(stem);
         let is_known = !similar.is_empty() || !related(stem).is_empty() || is_number(stem);
         if is_known { similar } else { self.vocabulary.misspelled(stem) }

@@ -2,7 +2,7 @@
 
 use super::index::OperationIndex;
 use super::names::NameTerms;
-use super::question::{Concept, Question};
+use super::question::{Question, QuestionConcept};
 
 /// The weight of a name that the question contains completely.
 const NAME_COVERAGE: f64 = 2.0;
@@ -39,7 +39,7 @@ pub struct SearchHit {
 type ConceptScores = Vec<(usize, f64)>;
 
 /// An operation that may become a hit.
-struct Candidate<'i> {
+struct SearchCandidate<'i> {
     operation: usize,
     name: &'i NameTerms,
     /// The weight of all scores.
@@ -89,7 +89,7 @@ impl OperationIndex {
 
     /// Returns the operations that contain a concept, each scored by the alternative that scores best. `best` is zero
     /// for each operation before and after.
-    fn scores_of(&self, concept: &Concept, best: &mut [f64]) -> ConceptScores {
+    fn scores_of(&self, concept: &QuestionConcept, best: &mut [f64]) -> ConceptScores {
         let mut found = Vec::new();
         for (term, weight) in &concept.alternatives {
             let rarity = self.rarity.get(*term).copied().unwrap_or_default();
@@ -157,7 +157,12 @@ impl OperationIndex {
     }
 
     /// Returns the share of a part's concepts that each operation contains, from 0.0 to 1.0.
-    fn shares(&self, part: &[usize], concepts: &[Concept], scores: &[ConceptScores]) -> Vec<f64> {
+    fn shares(
+        &self,
+        part: &[usize],
+        concepts: &[QuestionConcept],
+        scores: &[ConceptScores],
+    ) -> Vec<f64> {
         let mut shares = vec![0.0; self.len()];
         let mut total = 0.0;
         let of_part =
@@ -216,12 +221,12 @@ impl OperationIndex {
         scores: &[ConceptScores],
         first: usize,
         accepts: impl Fn(usize) -> bool,
-    ) -> Vec<Candidate<'_>> {
+    ) -> Vec<SearchCandidate<'_>> {
         let groups = self.group_scores(whole, scores);
         let found = whole.iter().zip(self.groups.iter().zip(&self.names)).enumerate();
-        let mut found: Vec<Candidate<'_>> = found
+        let mut found: Vec<SearchCandidate<'_>> = found
             .filter(|(operation, (whole, _))| **whole > 0.0 && accepts(*operation))
-            .map(|(operation, (whole, (group, name)))| Candidate {
+            .map(|(operation, (whole, (group, name)))| SearchCandidate {
                 operation,
                 name,
                 weight: 1.0,
@@ -242,7 +247,7 @@ impl OperationIndex {
     }
 }
 
-impl Candidate<'_> {
+impl SearchCandidate<'_> {
     /// Returns the score with the remaining weights of the clauses, and the clause that counts most.
     fn score(&self, remaining: &[f64]) -> (f64, usize) {
         let mut best = (0.0, 0);
@@ -258,7 +263,11 @@ impl Candidate<'_> {
 
 /// Chooses hits one after the other. Each reduces the weight of the clause that it answers, and the scores of operations
 /// with the same name.
-fn choose(mut candidates: Vec<Candidate<'_>>, clause_count: usize, first: usize) -> Vec<SearchHit> {
+fn choose(
+    mut candidates: Vec<SearchCandidate<'_>>,
+    clause_count: usize,
+    first: usize,
+) -> Vec<SearchHit> {
     let mut remaining = vec![1.0; clause_count];
     let mut hits = Vec::new();
     while hits.len() < first {

@@ -6,7 +6,7 @@ use std::ops::Bound::{Included, Unbounded};
 use super::spelling::is_misspelling;
 
 /// The index of a stem.
-pub(super) type Term = usize;
+pub(super) type TermId = usize;
 
 /// The minimum number of characters of a beginning that two words must share to match.
 const MIN_BEGINNING: usize = 5;
@@ -24,12 +24,12 @@ const MAX_COMPARED_BYTES: usize = 40;
 /// The stems in alphabetical order, so that searches do not depend on the order of the operations.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Vocabulary {
-    terms: BTreeMap<String, Term>,
+    terms: BTreeMap<String, TermId>,
 }
 
 impl Vocabulary {
     /// Returns the index of a stem, which is added if it is new.
-    pub(super) fn intern(&mut self, stem: &str) -> Term {
+    pub(super) fn intern(&mut self, stem: &str) -> TermId {
         if let Some(term) = self.find(stem) {
             return term;
         }
@@ -42,13 +42,13 @@ impl Vocabulary {
         self.terms.len()
     }
 
-    pub(super) fn find(&self, stem: &str) -> Option<Term> {
+    pub(super) fn find(&self, stem: &str) -> Option<TermId> {
         self.terms.get(stem).copied()
     }
 
     /// Returns stems that resemble an unknown word: those that it is a beginning of, and either the halves of a
     /// compound or the longest beginning.
-    pub(super) fn similar(&self, stem: &str) -> Vec<Term> {
+    pub(super) fn similar(&self, stem: &str) -> Vec<TermId> {
         if stem.len() > MAX_COMPARED_BYTES {
             return Vec::new();
         }
@@ -61,7 +61,7 @@ impl Vocabulary {
     }
 
     /// Returns stems that an unknown word of English letters may be a misspelling of. They begin with the same letter.
-    pub(super) fn misspelled(&self, stem: &str) -> Vec<Term> {
+    pub(super) fn misspelled(&self, stem: &str) -> Vec<TermId> {
         let first = stem.get(..1).filter(|_| stem.bytes().all(|byte| byte.is_ascii_lowercase()));
         let lengths = MIN_MISSPELLED_BYTES..=MAX_COMPARED_BYTES;
         let Some(first) = first.filter(|_| lengths.contains(&stem.len())) else {
@@ -73,7 +73,7 @@ impl Vocabulary {
         correct.map(|(_, term)| *term).take(MAX_CORRECTIONS).collect()
     }
 
-    fn completions(&self, stem: &str) -> Vec<Term> {
+    fn completions(&self, stem: &str) -> Vec<TermId> {
         if stem.chars().count() < MIN_BEGINNING {
             return Vec::new();
         }
@@ -82,7 +82,7 @@ impl Vocabulary {
         longer.take(MAX_COMPLETIONS).map(|(_, term)| *term).collect()
     }
 
-    fn longest_beginning(&self, stem: &str) -> Option<Term> {
+    fn longest_beginning(&self, stem: &str) -> Option<TermId> {
         let mut ends: Vec<usize> =
             stem.char_indices().skip(MIN_BEGINNING).map(|(at, _)| at).collect();
         ends.reverse();
@@ -90,7 +90,7 @@ impl Vocabulary {
     }
 
     /// Returns the two stems that a compound such as `webpage` consists of.
-    fn halves(&self, stem: &str) -> Option<[Term; 2]> {
+    fn halves(&self, stem: &str) -> Option<[TermId; 2]> {
         let middle = |at: &usize| *at >= MIN_HALF_BYTES && stem.len() - at >= MIN_HALF_BYTES;
         stem.char_indices().map(|(at, _)| at).filter(middle).find_map(|at| {
             let (one, other) = stem.split_at_checked(at)?;

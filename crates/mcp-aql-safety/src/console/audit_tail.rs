@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn returns_the_last_complete_lines() {
-        let path = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("audit"));
+        let path = std::env::temp_dir().join(mcp_aql_core::internal::vocab::new_id("audit"));
         assert!(last_lines(&path, 3).unwrap().is_empty(), "there is no file");
         for (text, lines) in [
             ("", &[][..]),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use mcp_aql_core::file_access::{
+use mcp_aql_core::internal::config::{
     ForbiddenAccess, exposures, is_private, private_file, private_folder,
 };
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ impl ConsoleFile {
         };
         let text = serde_json::to_string(&content)?;
         // A new file, so that no other process has it open. It is renamed when it is complete.
-        let made = folder.join(mcp_aql_core::vocab::new_id("new"));
+        let made = folder.join(mcp_aql_core::internal::vocab::new_id("new"));
         let path = folder.join(format!("{PREFIX}{port}{SUFFIX}"));
         let written = private_file()
             .write(true)

@@ -4,8 +4,8 @@ use std::io::Read as _;
 use std::sync::Mutex;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::OperationError;
+use mcp_aql_core::internal::util::lock;
 use serde_json::{Value, json};
 
 use super::*;
@@ -151,7 +151,7 @@ fn entry(
     by: Option<&str>,
 ) -> Value {
     let mut entry = json!({
-        "timestamp": mcp_aql_core::clock::text(at), "adapter_name": "guard", "adapter_trust": "trusted",
+        "timestamp": mcp_aql_core::internal::util::clock::text(at), "adapter_name": "guard", "adapter_trust": "trusted",
         "event": event, "outcome": outcome, "reason": reason, "result": outcome,
     });
     if let Some(agent) = agent {
@@ -328,7 +328,7 @@ fn state(now: DateTime<Utc>) -> Overview {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn serves_until_it_is_left() {
     let stays = std::env::var_os("CONSOLE_DEMO").is_some();
-    let folder = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("console"));
+    let folder = std::env::temp_dir().join(mcp_aql_core::internal::vocab::new_id("console"));
     let options =
         ConsoleOptions::new().print_login_link(stays).state_dir(&folder).operator_name("ada");
     let demo = DemoBackend::new(Utc::now());

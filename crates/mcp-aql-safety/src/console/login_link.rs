@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, TimeDelta, Utc};
 use hmac_sha256::HMAC;
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::util::lock;
 
 use crate::human_channel::OperatorName;
 

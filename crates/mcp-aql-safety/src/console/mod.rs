@@ -20,8 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{TimeDelta, Utc};
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::main_error::{Error, Result};
+use mcp_aql_core::{BoxFuture, Error, Result};
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 

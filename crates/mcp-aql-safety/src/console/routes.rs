@@ -16,7 +16,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::Utc;
 use hmac_sha256::Hash;
-use mcp_aql_core::error::OperationError;
+use mcp_aql_core::OperationError;
 use mcp_aql_protocol::ErrorCode;
 use serde_json::json;
 
@@ -26,7 +26,7 @@ use super::sessions::Attempt;
 use super::{Shared, request_guard};
 use crate::human_channel::{CONSOLE_NAME, Decider, OperatorName, Overview};
 
-type Console = State<Arc<Shared>>;
+type ConsoleState = State<Arc<Shared>>;
 /// The operator who sent a request, from [`request_guard`].
 type By = Extension<OperatorName>;
 
@@ -51,7 +51,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
 
 /// Exchanges a one-time link for a session. Failed attempts never block a valid link, because an agent that
 /// guesses links must not be able to lock people out.
-async fn login(State(shared): Console, RawQuery(query): RawQuery) -> Response {
+async fn login(State(shared): ConsoleState, RawQuery(query): RawQuery) -> Response {
     let once = query.as_deref().and_then(|query| query.strip_prefix("once="));
     let Some(operator) = once.and_then(|once| shared.links.redeem(&shared.key, once, Utc::now()))
     else {
@@ -98,7 +98,11 @@ async fn failed_login(shared: &Shared) -> Response {
     signed_out(shared, LOGIN, StatusCode::UNAUTHORIZED, text)
 }
 
-async fn logout(State(shared): Console, Extension(operator): By, headers: HeaderMap) -> Response {
+async fn logout(
+    State(shared): ConsoleState,
+    Extension(operator): By,
+    headers: HeaderMap,
+) -> Response {
     if let Some(cookie) = request_guard::cookie(shared.port, &headers) {
         shared.sessions.close(cookie);
         let about = (None, Some(operator.as_str()));
@@ -109,7 +113,7 @@ async fn logout(State(shared): Console, Extension(operator): By, headers: Header
     (StatusCode::NO_CONTENT, [(SET_COOKIE, gone)]).into_response()
 }
 
-async fn overview(State(shared): Console, headers: HeaderMap) -> Response {
+async fn overview(State(shared): ConsoleState, headers: HeaderMap) -> Response {
     let text = match shared.operator.overview().await {
         Ok(overview) => with_history(&shared, overview).await,
         Err(error) => Err(error),
@@ -138,7 +142,7 @@ async fn with_history(shared: &Shared, mut overview: Overview) -> Result<Overvie
 }
 
 async fn decide(
-    State(shared): Console,
+    State(shared): ConsoleState,
     Extension(by): By,
     Path((id, verb)): Path<(String, String)>,
 ) -> Response {
@@ -159,7 +163,7 @@ async fn decide(
 }
 
 async fn control(
-    State(shared): Console,
+    State(shared): ConsoleState,
     Extension(by): By,
     Path((agent, verb)): Path<(String, String)>,
 ) -> Response {

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
-use mcp_aql_core::file_access::{is_private, private_file};
+use mcp_aql_core::internal::config::{is_private, private_file};
 use serde::{Deserialize, Serialize};
 
 /// A signed-in browser. Cookie and token are hashes, which do not allow signing in.
@@ -59,7 +59,7 @@ impl SessionFile {
     fn replace(&self, sessions: &[StoredSession]) -> io::Result<()> {
         let text = serde_json::to_vec(sessions)?;
         let folder = self.0.parent().unwrap_or(Path::new(""));
-        let made = folder.join(mcp_aql_core::vocab::new_id("new"));
+        let made = folder.join(mcp_aql_core::internal::vocab::new_id("new"));
         let written = private_file()
             .write(true)
             .create_new(true)

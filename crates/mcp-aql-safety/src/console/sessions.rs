@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use hmac_sha256::Hash;
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::util::lock;
 
 use super::login_link::random;
 use super::session_file::{SessionFile, StoredSession};
@@ -278,8 +278,8 @@ mod tests {
 
     #[test]
     fn stored_sessions_outlive_the_process() {
-        let folder = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("console"));
-        mcp_aql_core::file_access::private_folder().create(&folder).unwrap();
+        let folder = std::env::temp_dir().join(mcp_aql_core::internal::vocab::new_id("console"));
+        mcp_aql_core::internal::config::private_folder().create(&folder).unwrap();
         let file = || SessionFile::new(&folder, 8686);
         let sessions = |timeout| Sessions::new(timeout, Some(file()));
         let valid = |sessions: &Sessions, Credentials { cookie, token }: &Credentials| {
@@ -300,7 +300,8 @@ mod tests {
         let text = std::fs::read_to_string(folder.join("signed-in-8686.json")).unwrap();
         assert!(!text.contains(&kept.cookie) && !text.contains(&kept.token), "{text}");
         assert!(
-            mcp_aql_core::file_access::is_private(&folder.join("signed-in-8686.json")).unwrap()
+            mcp_aql_core::internal::config::is_private(&folder.join("signed-in-8686.json"))
+                .unwrap()
         );
         drop(second);
 

@@ -426,7 +426,7 @@ async fn an_operator_decides() {
 
 #[tokio::test]
 async fn the_page_shows_what_happened_before_the_start() {
-    let path = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("audit"));
+    let path = std::env::temp_dir().join(mcp_aql_core::internal::vocab::new_id("audit"));
     let demo = DemoBackend::new(Utc::now());
     let options = ConsoleOptions::new().print_login_link(false).audit_log(&path);
     let console = Console::start(demo.operator(), options).await.unwrap();
@@ -453,7 +453,7 @@ async fn an_operator_stops_an_agent() {
 
 #[tokio::test]
 async fn it_listens_on_loopback_and_ends_with_its_handle() {
-    let folder = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("console"));
+    let folder = std::env::temp_dir().join(mcp_aql_core::internal::vocab::new_id("console"));
     let demo = DemoBackend::new(Utc::now());
     let options = || ConsoleOptions::new().print_login_link(false).state_dir(&folder);
     let console = Console::start(demo.operator(), options()).await.unwrap();
@@ -513,7 +513,7 @@ async fn every_sign_in_and_every_code_that_is_shown_is_in_the_audit_log() {
             crate::safety_loop::SafetyLoop::new()
                 .console(ConsoleOptions::new().print_login_link(false)),
         )
-        .store(mcp_aql_core::store::MemoryStore::default())
+        .store(mcp_aql_core::store::MemoryState::default())
         .without_config()
         .build()
         .unwrap();
@@ -560,7 +560,7 @@ async fn every_sign_in_and_every_code_that_is_shown_is_in_the_audit_log() {
 
 #[tokio::test]
 async fn browsers_stay_signed_in_over_a_restart_if_they_should() {
-    let folder = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("console"));
+    let folder = std::env::temp_dir().join(mcp_aql_core::internal::vocab::new_id("console"));
     let options = |port| {
         let options = ConsoleOptions::new().print_login_link(false).state_dir(&folder);
         options.port(port).operator_name("Ada")
@@ -599,11 +599,11 @@ async fn browsers_stay_signed_in_over_a_restart_if_they_should() {
 #[tokio::test]
 async fn a_console_that_nobody_can_sign_in_to_reaches_nobody() {
     // REQ-GATE-10, REQ-OOB-13
-    let folder = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("console"));
+    let folder = std::env::temp_dir().join(mcp_aql_core::internal::vocab::new_id("console"));
     let adapter = |options: ConsoleOptions| {
         mcp_aql_core::Adapter::builder("garden")
             .safety_loop(crate::safety_loop::SafetyLoop::new().console(options))
-            .store(mcp_aql_core::store::MemoryStore::default())
+            .store(mcp_aql_core::store::MemoryState::default())
             .without_config()
             .build()
             .unwrap()

@@ -1,10 +1,10 @@
 //! Tests of the safety loop's tables in configuration files, and of its environment variables.
 
-use mcp_aql_core::adapter::Settings;
-use mcp_aql_core::adapter::config_test_util::{
+use mcp_aql_core::internal::adapter::Settings;
+use mcp_aql_core::internal::adapter::config_test_util::{
     apply, apply_environment, extended, keys_of, malformed, notices, project, shown,
 };
-use mcp_aql_core::extension::Extension as _;
+use mcp_aql_core::internal::extension::Extension as _;
 
 use crate::human_channel::MemoryChannel;
 use crate::safety_loop::{LoopMode, SafetyLoop};

@@ -5,7 +5,7 @@ use std::io;
 use std::process::Stdio;
 use std::time::Duration;
 
-use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::BoxFuture;
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
@@ -107,7 +107,7 @@ impl HumanChannel for CommandChannel {
             "action": request.action,
             "reasons": request.reasons,
             "code": request.code.reveal(),
-            "expires_at": mcp_aql_core::clock::text(request.expires_at),
+            "expires_at": mcp_aql_core::internal::util::clock::text(request.expires_at),
         });
         let input = format!("{input}\n").into_bytes();
         Box::pin(async { self.run(input).await.map_err(|error| ChannelError(Box::new(error))) })
@@ -140,7 +140,7 @@ mod tests {
     #[tokio::test]
     async fn a_program_reads_the_request_and_nothing_shows_it_elsewhere() {
         // REQ-OOB-05, REQ-OOB-13
-        let path = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("command"));
+        let path = std::env::temp_dir().join(mcp_aql_core::internal::vocab::new_id("command"));
         let script = "env > \"$1\"; tr '\\0' ' ' < /proc/$$/cmdline >> \"$1\"; cat > \"$1.in\"";
         shell(script, path.to_str().unwrap()).present(&request()).await.unwrap();
         let input = path.with_extension("in");
@@ -170,7 +170,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_program_that_takes_too_long_is_killed() {
-        let path = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("command"));
+        let path = std::env::temp_dir().join(mcp_aql_core::internal::vocab::new_id("command"));
         let channel = shell("echo $$ > \"$1\"; exec sleep 60", path.to_str().unwrap())
             .time_limit(Duration::from_millis(500));
         let error = channel.present(&request()).await.unwrap_err();

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::BoxFuture;
 
 use super::{ChannelError, ConsoleCount, HumanChannel, HumanRequest, OperatorName};
 

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::BoxFuture;
+use mcp_aql_core::internal::util::lock;
 
 use super::{ChannelError, HumanChannel, HumanRequest};
 

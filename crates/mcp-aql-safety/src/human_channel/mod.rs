@@ -21,8 +21,7 @@ pub use memory::MemoryChannel;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::{BoxFuture, OperationError};
 
 pub use command::CommandChannel;
 pub(crate) use console::CONSOLE_NAME;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::SecondsFormat;
-use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::BoxFuture;
 
 use super::visible::{visible, write_block};
 use super::{ChannelError, HumanChannel, HumanRequest, RequestKind};
@@ -149,7 +149,7 @@ mod tests {
     #[tokio::test]
     async fn a_request_is_written_to_the_terminal_with_its_code() {
         // REQ-OOB-13
-        let path = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("terminal"));
+        let path = std::env::temp_dir().join(mcp_aql_core::internal::vocab::new_id("terminal"));
         std::fs::write(&path, "").unwrap();
         let channel = TerminalChannel { path: path.clone() };
         channel.present(&request()).await.unwrap();
@@ -167,7 +167,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_terminal_it_fails_and_makes_no_file() {
-        let path = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("terminal"));
+        let path = std::env::temp_dir().join(mcp_aql_core::internal::vocab::new_id("terminal"));
         let channel = TerminalChannel { path: path.clone() };
         assert!(!channel.can_present());
         let error = channel.present(&request()).await.unwrap_err();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hmac_sha256::Hash;
-use mcp_aql_core::vocab::hex;
+use mcp_aql_core::internal::vocab::hex;
 use mcp_aql_protocol::DangerLevel;
 use mcp_aql_text::{is_blank, is_hidden, is_inherited_mark, is_mark, lookalike};
 use unicode_normalization::UnicodeNormalization as _;

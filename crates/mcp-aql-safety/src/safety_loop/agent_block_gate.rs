@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::gatekeeper::{Gate, GatePlan, GateRequest, GateStage, PermissionPlan, Ticket};
-use mcp_aql_core::operation::{ExecutionCall, Handler, RegisteredOperation};
+use mcp_aql_core::internal::gatekeeper::{
+    Gate, GatePlan, GateRequest, GateStage, PermissionPlan, Ticket,
+};
+use mcp_aql_core::internal::operation::{ExecutionCall, Handler, RegisteredOperation};
+use mcp_aql_core::{BoxFuture, OperationError};
 use mcp_aql_protocol::{RESERVED_OPERATIONS, SemanticCategory};
 
 use super::SafetyCore;

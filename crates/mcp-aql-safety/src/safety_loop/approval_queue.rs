@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use mcp_aql_core::audit::AuditEntry;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::store::Record;
+use mcp_aql_core::{BoxFuture, OperationError};
 
 use super::agent_state::{AgentExecutionStatus, AgentState, Execution, PersonRequest};
 use super::approvals::APPROVALS;

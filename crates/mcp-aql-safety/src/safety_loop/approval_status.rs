@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_aql_core::error::OperationError;
+use mcp_aql_core::OperationError;
 
 use super::approvals::{APPROVALS, Approval};
 use super::channels::can_present;

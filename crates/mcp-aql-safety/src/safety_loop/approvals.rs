@@ -2,11 +2,9 @@
 //! call of one operation, with the same parameters and in the same session.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use mcp_aql_core::approvals::{ApprovalClaim, ApprovalRequest, Approvals};
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::session::Session;
-use mcp_aql_core::store::{Change, Record, Store, StoreError};
+use mcp_aql_core::internal::gatekeeper::{ApprovalClaim, ApprovalRequest, Approvals};
+use mcp_aql_core::store::{Change, Record, StateStore, StoreError};
+use mcp_aql_core::{BoxFuture, OperationError, Session};
 use serde::{Deserialize, Serialize};
 
 use super::agent_state::{AgentState, PersonRequest};
@@ -144,7 +142,7 @@ impl SafetyCore {
     /// Rejects a call if too many calls of its session wait for people, or were made in the last minute.
     async fn reject_excess(
         &self,
-        store: &dyn Store,
+        store: &dyn StateStore,
         pending: &ApprovalRequest<'_>,
         agents: &[String],
         old: Option<&Approval>,
@@ -249,7 +247,7 @@ impl SafetyCore {
     /// Records an answer, withdraws the request from the channels, and notifies the agents that wait for it.
     async fn announce_answer(
         &self,
-        store: &dyn Store,
+        store: &dyn StateStore,
         approval: &Approval,
         approve: bool,
         by: &Decider,
@@ -315,7 +313,7 @@ impl SafetyCore {
     /// Returns the subjects that an agent still waits for, although they were answered.
     pub(super) async fn answered(
         &self,
-        store: &dyn Store,
+        store: &dyn StateStore,
         state: &AgentState,
     ) -> Result<Vec<String>, StoreError> {
         let mut answered = Vec::new();

@@ -1,8 +1,7 @@
 //! The failed attempts of sessions and agents to confirm, which are limited.
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::session::Session;
 use mcp_aql_core::store::{Change, StoreError};
+use mcp_aql_core::{OperationError, Session};
 
 use super::action::Action;
 use super::core::SafetyCore;

@@ -1,7 +1,7 @@
 //! The audit log answers who allowed an action, and what exactly ran.
 
 use mcp_aql_core::Adapter;
-use mcp_aql_core::store::MemoryStore;
+use mcp_aql_core::store::MemoryState;
 use serde_json::{Value, json};
 
 use super::{SafetyLoop, WithSafetyLoop as _};
@@ -20,7 +20,7 @@ impl Log {
         let rules = SafetyLoop::new().deny(["drop_*"]).requires_approval(["git push*"]);
         let adapter = Adapter::builder("guard")
             .safety_loop(rules.channel(MemoryChannel::default()))
-            .store(MemoryStore::default())
+            .store(MemoryState::default())
             .without_config()
             .build()
             .unwrap();

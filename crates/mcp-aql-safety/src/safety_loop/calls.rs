@@ -5,11 +5,9 @@ use std::sync::Arc;
 use super::attempts::account_of;
 use super::replies::{AgentExecution, StepCount, StepReply, VerificationReply};
 
-use mcp_aql_core::clock;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::session::Session;
+use mcp_aql_core::internal::util::{clock, lock};
 use mcp_aql_core::store::MAX_KEY_BYTES;
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::{OperationError, Session};
 use serde_json::{Map, Value};
 
 use super::action::{Action, normalize};
@@ -66,7 +64,7 @@ impl SafetyCore {
         self.reject_if_session_blocked(session, agent).await?;
         let parameters = Value::Object(parameters.unwrap_or_default()).to_string();
         let action = format!("Start agent '{agent}' with parameters {parameters}");
-        let execution_id = mcp_aql_core::vocab::new_id("run");
+        let execution_id = mcp_aql_core::internal::vocab::new_id("run");
         let start = Start {
             session: session.map(Session::id),
             client: session.and_then(Session::client),

@@ -8,7 +8,7 @@ use mcp_aql_core::audit::AuditEntry;
 use super::agent_state::PersonRequest;
 
 use futures_util::FutureExt as _;
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::util::lock;
 
 use super::code::KnownCode;
 use super::core::SafetyCore;
@@ -134,7 +134,7 @@ async fn catch_panic<T>(work: impl Future<Output = T>) -> Option<T> {
 /// Starts a future, and spawns it as a task unless it completes immediately.
 async fn spawn_unless_ready(work: impl Future<Output = ()> + Send + 'static) {
     let mut work = Box::pin(work);
-    if mcp_aql_core::future::poll_once(&mut work).await.is_pending() {
+    if mcp_aql_core::internal::util::poll_once(&mut work).await.is_pending() {
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn(work)),
             Err(_) => work.await,

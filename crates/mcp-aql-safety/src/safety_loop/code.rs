@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use hmac_sha256::Hash;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::vocab::hex;
+use mcp_aql_core::OperationError;
+use mcp_aql_core::internal::vocab::hex;
 
 use crate::human_channel::Code;
 

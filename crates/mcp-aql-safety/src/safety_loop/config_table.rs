@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use mcp_aql_core::config_entry::Setting;
-use mcp_aql_core::tightening::Tightening;
+use mcp_aql_core::internal::config::{Setting, Tightening};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

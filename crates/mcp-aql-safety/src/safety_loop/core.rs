@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::services::Services;
-use mcp_aql_core::store::{Change, Expected, Record, Store, StoreError};
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::OperationError;
+use mcp_aql_core::internal::services::Services;
+use mcp_aql_core::internal::util::lock;
+use mcp_aql_core::store::{Change, Expected, Record, StateStore, StoreError};
 use mcp_aql_protocol::DangerLevel;
 
 use super::action::{Action, normalize};
@@ -124,7 +124,7 @@ impl SafetyCore {
 
     /// Returns the prepared store. Sends a heartbeat if one is due, and ends the executions of processes that are
     /// gone on first use.
-    pub(super) async fn store(&self) -> Result<&dyn Store, StoreError> {
+    pub(super) async fn store(&self) -> Result<&dyn StateStore, StoreError> {
         let store = self.services.store().await?;
         let now = self.now();
         let due = {
@@ -149,7 +149,7 @@ impl SafetyCore {
 
     async fn send_heartbeat(
         &self,
-        store: &dyn Store,
+        store: &dyn StateStore,
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
         let record =
@@ -159,7 +159,7 @@ impl SafetyCore {
     }
 
     /// Ends the executions of processes that are gone, and those whose start was not approved in time.
-    pub(super) async fn sweep(&self, store: &dyn Store) -> Result<(), StoreError> {
+    pub(super) async fn sweep(&self, store: &dyn StateStore) -> Result<(), StoreError> {
         for group in ["live", "blocked"] {
             for record in self.group(store, group).await? {
                 let Some(state) = readable::<AgentState>(&record) else { continue };
@@ -209,7 +209,7 @@ impl SafetyCore {
     /// Returns the records of a group of agents.
     pub(super) async fn group(
         &self,
-        store: &dyn Store,
+        store: &dyn StateStore,
         group: &str,
     ) -> Result<Vec<Record>, StoreError> {
         let mut all: Vec<Record> = Vec::new();
@@ -224,7 +224,7 @@ impl SafetyCore {
         }
     }
 
-    async fn lives(&self, store: &dyn Store, process: &str) -> Result<bool, StoreError> {
+    async fn lives(&self, store: &dyn StateStore, process: &str) -> Result<bool, StoreError> {
         if process == self.me {
             return Ok(true);
         }
@@ -267,7 +267,7 @@ impl SafetyCore {
 
     async fn run<T>(
         &self,
-        store: &dyn Store,
+        store: &dyn StateStore,
         agent: &str,
         told: bool,
         mut transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Rejection>,
@@ -329,7 +329,7 @@ impl SafetyCore {
     /// many attempts.
     async fn blocks(
         &self,
-        store: &dyn Store,
+        store: &dyn StateStore,
         but: &str,
     ) -> Result<Vec<AgentNotification>, StoreError> {
         let blocked = self.group(store, "blocked").await?;

@@ -116,7 +116,12 @@ impl AgentNotification {
         metadata: Option<NotificationMetadata>,
         now: DateTime<Utc>,
     ) -> Self {
-        Self { kind, message: message.into(), metadata, timestamp: mcp_aql_core::clock::text(now) }
+        Self {
+            kind,
+            message: message.into(),
+            metadata,
+            timestamp: mcp_aql_core::internal::util::clock::text(now),
+        }
     }
 }
 

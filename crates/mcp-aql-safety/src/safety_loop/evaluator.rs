@@ -242,9 +242,9 @@ mod tests {
                 Ruling::Continue => "",
                 Ruling::Pause(_, reason) | Ruling::Verify(reason) | Ruling::Stop(reason) => reason,
             };
-            assert!(!mcp_aql_core::text::leaks_internals(reason), "{reason}");
+            assert!(!mcp_aql_core::internal::text::leaks_internals(reason), "{reason}");
             for factor in verdict.factors {
-                assert!(!mcp_aql_core::text::leaks_internals(&factor), "{factor}");
+                assert!(!mcp_aql_core::internal::text::leaks_internals(&factor), "{factor}");
             }
         }
     }

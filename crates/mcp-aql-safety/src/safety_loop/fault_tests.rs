@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use chrono::{TimeDelta, Utc};
 use futures_util::future::join_all;
-use mcp_aql_core::approvals::ApprovalRequest;
-use mcp_aql_core::gatekeeper::Condition;
-use mcp_aql_core::operation::{CallScope, ParameterEntry};
-use mcp_aql_core::router::Endpoint;
-use mcp_aql_core::session::Session;
-use mcp_aql_core::store::hooked::{Access, Hook, Hooked};
-use mcp_aql_core::store::{Change, Expected, Store, StoreError};
+use mcp_aql_core::internal::gatekeeper::{ApprovalRequest, Condition};
+use mcp_aql_core::internal::operation::{CallScope, ParameterEntry};
+use mcp_aql_core::internal::router::Endpoint;
+use mcp_aql_core::store::hooked::{Hook, Hooked, HookedCall};
+use mcp_aql_core::store::{Change, Expected, StateStore, StoreError};
 use mcp_aql_core::table::{OperationEntry, OperationSpec, ParameterSpec};
 use mcp_aql_core::transport::Reply;
-use mcp_aql_core::{Adapter, AdapterBuilder, ErrorCode, Operations, Policy, SemanticCategory};
+use mcp_aql_core::{
+    Adapter, AdapterBuilder, ErrorCode, Operations, Policy, SemanticCategory, Session,
+};
 use serde_json::{Map, Value, json};
 
 use super::SafetyLoop;
@@ -41,12 +41,12 @@ struct Failing {
 impl Hook for Failing {
     type Held = ();
 
-    async fn before(&self, access: Access) -> Result<(), StoreError> {
+    async fn before(&self, access: HookedCall) -> Result<(), StoreError> {
         tokio::task::yield_now().await;
         if self.fails.load(Ordering::Relaxed) {
             return Err(StoreError::failed("the disk is gone"));
         }
-        if access == Access::Write && self.breaks.swap(false, Ordering::Relaxed) {
+        if access == HookedCall::Write && self.breaks.swap(false, Ordering::Relaxed) {
             self.fails.store(true, Ordering::Relaxed);
         }
         Ok(())

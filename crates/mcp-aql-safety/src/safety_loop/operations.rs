@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use mcp_aql_core::constraint::{Constraint, EnumValue};
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::extension::ExtensionOperation;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::operation::{
+use mcp_aql_core::internal::extension::ExtensionOperation;
+use mcp_aql_core::internal::operation::{
     Call, DataKey, ExampleSpec, Handler, OperationSpec, Outcome, ParameterEntry, Plain, Run,
 };
-use mcp_aql_core::spec::{ParameterSpec, ReturnsSpec};
+use mcp_aql_core::internal::schema::{ParameterSpec, ReturnsSpec};
+use mcp_aql_core::{BoxFuture, OperationError};
 use mcp_aql_protocol::SemanticCategory;
 use serde_json::{Map, Value};
 

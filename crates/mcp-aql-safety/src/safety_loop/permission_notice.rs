@@ -1,7 +1,7 @@
 //! The notification of agents about a call that waits for a person.
 
 use chrono::{DateTime, Utc};
-use mcp_aql_core::approvals::ApprovalRequest;
+use mcp_aql_core::internal::gatekeeper::ApprovalRequest;
 
 use super::directive::{AgentNotification, NotificationMetadata, NotificationType};
 

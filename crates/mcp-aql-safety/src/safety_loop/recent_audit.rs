@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
+use mcp_aql_core::BoxFuture;
 use mcp_aql_core::audit::AuditSink;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::util::lock;
 
 /// The maximum number of lines that are kept.
 const MAX_LINES: usize = 200;

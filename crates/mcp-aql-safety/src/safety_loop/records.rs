@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use hmac_sha256::Hash;
-use mcp_aql_core::store::{Change, Expected, NewRecord, Record, Store, StoreError};
-use mcp_aql_core::vocab::hex;
+use mcp_aql_core::internal::vocab::hex;
+use mcp_aql_core::store::{Change, Expected, NewRecord, Record, StateStore, StoreError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +47,10 @@ pub(super) fn expected(record: Option<&Record>) -> Expected {
     record.map_or(Expected::Absent, |record| Expected::Version(record.version))
 }
 
-pub(super) async fn target(store: &dyn Store, key: &str) -> Result<Option<Target>, StoreError> {
+pub(super) async fn target(
+    store: &dyn StateStore,
+    key: &str,
+) -> Result<Option<Target>, StoreError> {
     store.get(INDEX, key).await?.as_ref().map(read).transpose()
 }
 

@@ -1,8 +1,8 @@
 //! The errors that callers of the reserved operations receive.
 
 use chrono::{DateTime, Utc};
-use mcp_aql_core::clock;
-use mcp_aql_core::error::OperationError;
+use mcp_aql_core::OperationError;
+use mcp_aql_core::internal::util::clock;
 use mcp_aql_protocol::ErrorCode;
 
 use super::retry_lockout::WINDOW_SECONDS;
@@ -148,8 +148,12 @@ mod tests {
                 // REQ-RATE-03
                 assert_eq!(error.details()["window"], "minute");
             }
-            assert!(!mcp_aql_core::text::leaks_internals(error.message()), "{}", error.message());
+            assert!(
+                !mcp_aql_core::internal::text::leaks_internals(error.message()),
+                "{}",
+                error.message()
+            );
         }
-        assert!(!mcp_aql_core::text::leaks_internals(not_verified().message()));
+        assert!(!mcp_aql_core::internal::text::leaks_internals(not_verified().message()));
     }
 }

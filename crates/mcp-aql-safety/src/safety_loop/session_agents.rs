@@ -4,10 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::session::Session;
+use mcp_aql_core::internal::util::lock;
 use mcp_aql_core::store::StoreError;
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::{OperationError, Session};
 
 use super::action::normalize;
 use super::agent_state::AgentState;

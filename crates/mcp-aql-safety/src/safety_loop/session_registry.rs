@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, Weak};
 
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::util::lock;
 
 /// The agents of a session in one safety loop.
 #[derive(Default)]

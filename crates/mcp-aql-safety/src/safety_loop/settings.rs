@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_aql_core::tightening::Tightening;
+use mcp_aql_core::internal::config::Tightening;
 
 use super::action::normalize;
 use super::directive::{LoopMode, RiskTolerance};
@@ -162,7 +162,7 @@ const DEFAULT_ATTEMPTS: usize = 10;
 /// use mcp_aql::prelude::*;
 /// use mcp_aql::operator::MemoryChannel;
 /// use mcp_aql::safety_loop::{RiskTolerance, SafetyLoop};
-/// use mcp_aql::store::MemoryStore;
+/// use mcp_aql::store::MemoryState;
 ///
 /// # fn main() -> mcp_aql::Result<()> {
 /// let people = MemoryChannel::default();
@@ -178,7 +178,7 @@ const DEFAULT_ATTEMPTS: usize = 10;
 ///             .channel(people.clone()),
 ///     )
 ///     // In place of a file in the user's state directory.
-///     .store(MemoryStore::default())
+///     .store(MemoryState::default())
 /// #   .without_config()
 ///     .build()?;
 /// assert!(adapter.operator().is_some());

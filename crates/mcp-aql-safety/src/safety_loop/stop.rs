@@ -1,6 +1,6 @@
 //! Stops agents at the request of an operator.
 
-use mcp_aql_core::error::OperationError;
+use mcp_aql_core::OperationError;
 
 use super::agent_state::{AgentExecutionStatus, AgentState, Block};
 use super::core::SafetyCore;

@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use mcp_aql_core::approvals::ApprovalRequest;
 use mcp_aql_core::audit::Audit;
-use mcp_aql_core::clock::TimeSource;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::services::Services;
-use mcp_aql_core::session::Session;
-use mcp_aql_core::store::hooked::{Access, Hook, Hooked};
-use mcp_aql_core::store::{Change, Expected, MemoryStore, NewRecord, Store, StoreError};
+use mcp_aql_core::internal::gatekeeper::ApprovalRequest;
+use mcp_aql_core::internal::services::Services;
+use mcp_aql_core::internal::util::clock::TimeSource;
+use mcp_aql_core::store::hooked::{Hook, Hooked, HookedCall};
+use mcp_aql_core::store::{Change, Expected, MemoryState, NewRecord, StateStore, StoreError};
+use mcp_aql_core::{BoxFuture, Session};
 
 use mcp_aql_protocol::{ErrorCode, TrustLevel};
 use proptest::prelude::*;
@@ -46,7 +45,7 @@ struct Process {
 
 struct Rig {
     now: Arc<Mutex<DateTime<Utc>>>,
-    store: Arc<MemoryStore>,
+    store: Arc<MemoryState>,
     people: MemoryChannel,
     process: Process,
 }
@@ -71,7 +70,7 @@ impl SafetyCore {
 
 fn process(
     now: &Arc<Mutex<DateTime<Utc>>>,
-    store: &Arc<MemoryStore>,
+    store: &Arc<MemoryState>,
     people: &MemoryChannel,
 ) -> Process {
     let now = Arc::clone(now);
@@ -90,7 +89,7 @@ fn process(
         .auto_approve(["read_*"])
         .channel(people.clone());
     let rules = settings.compile(&mut Vec::new());
-    let services = Services::new(Arc::<MemoryStore>::clone(store), time, audit);
+    let services = Services::new(Arc::<MemoryState>::clone(store), time, audit);
     let core = SafetyCore::new(&settings, rules, RecentAudit::default(), Arc::new(services));
     Process { core: Arc::new(core), sessions: std::array::from_fn(|_| Session::new()) }
 }
@@ -778,7 +777,7 @@ fn audited(settings: &SafetyLoop, recent: &RecentAudit) -> Arc<SafetyCore> {
         sinks: vec![Arc::new(recent.clone())],
         observers: Vec::new(),
     };
-    let services = Services::new(Arc::new(MemoryStore::default()), time, audit);
+    let services = Services::new(Arc::new(MemoryState::default()), time, audit);
     Arc::new(SafetyCore::new(settings, rules, recent.clone(), Arc::new(services)))
 }
 
@@ -892,7 +891,7 @@ struct Slow;
 impl Hook for Slow {
     type Held = ();
 
-    async fn before(&self, _: Access) -> Result<(), StoreError> {
+    async fn before(&self, _: HookedCall) -> Result<(), StoreError> {
         tokio::task::yield_now().await;
         Ok(())
     }
@@ -901,7 +900,7 @@ impl Hook for Slow {
 /// The number of agents, of fifty in one session, that report without a pause. Blocks, their end, and pending
 /// approvals reach all fifty, and no agent waits until the others are done. The wait is measured in steps of the
 /// others, because seconds depend on the disk.
-async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usize) {
+async fn many_report_at_once(store: Arc<dyn StateStore>, busy: usize, most_steps: usize) {
     let people = MemoryChannel::default();
     let settings = SafetyLoop::new()
         .max_autonomous_steps(1_000_000)
@@ -1039,8 +1038,8 @@ async fn fifty_that_report_at_once_keep_no_news_back() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn eight_of_fifty_that_report_at_once_to_a_file_keep_no_news_back() {
     // REQ-AUT-14, REQ-AUT-15, REQ-OOB-08
-    let folder = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("fifty"));
-    let store = mcp_aql_stores::SqliteStore::open(folder.join("state.db"));
+    let folder = std::env::temp_dir().join(mcp_aql_core::internal::vocab::new_id("fifty"));
+    let store = mcp_aql_stores::SqliteState::open(folder.join("state.db"));
     many_report_at_once(Arc::new(store), 8, 50_000).await;
     // Another connection may still be closing.
     let _ = std::fs::remove_dir_all(folder);
@@ -1520,7 +1519,7 @@ fn adapter(channel: impl HumanChannel) -> mcp_aql_core::Adapter {
     let rules = SafetyLoop::new().deny(["drop_*"]).requires_approval(["deploy_*"]);
     mcp_aql_core::Adapter::builder("guard")
         .safety_loop(rules.channel(channel))
-        .store(MemoryStore::default())
+        .store(MemoryState::default())
         .without_config()
         .build()
         .unwrap()
@@ -1555,7 +1554,7 @@ async fn nobody_is_said_to_be_asked_who_cannot_be() {
         let reason = directive["reason"].as_str().unwrap();
         assert!(reason.contains("No channel of this adapter reaches"), "{reason}");
         assert!(!directive.to_string().contains("was asked"), "{directive}");
-        assert!(!mcp_aql_core::text::leaks_internals(reason), "{reason}");
+        assert!(!mcp_aql_core::internal::text::leaks_internals(reason), "{reason}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! The agents that wait for the approval of a call.
 
-use mcp_aql_core::store::{Store, StoreError};
+use mcp_aql_core::store::{StateStore, StoreError};
 
 use super::agent_state::AgentState;
 use super::approvals::{APPROVALS, Approval, MAX_WAITING_CALLS, subject};
@@ -12,7 +12,7 @@ impl SafetyCore {
     /// Notifies agents of a call that waits.
     pub(super) async fn notify_agents(
         &self,
-        store: &dyn Store,
+        store: &dyn StateStore,
         key: &str,
         id: &str,
         agents: &[String],
@@ -38,7 +38,7 @@ impl SafetyCore {
     /// that an answer in the meantime is applied after this change.
     pub(super) async fn update_agent(
         &self,
-        store: &dyn Store,
+        store: &dyn StateStore,
         agent: &str,
         waits: Option<(&str, &str)>,
         change: &(dyn Fn(&mut AgentState, bool) + Sync),
@@ -72,7 +72,7 @@ impl SafetyCore {
     /// Returns whether one of these agents has reached the limit of waiting calls, apart from the call to renew.
     pub(super) async fn has_too_many_waiting(
         &self,
-        store: &dyn Store,
+        store: &dyn StateStore,
         agents: &[String],
         old: Option<&Approval>,
     ) -> Result<bool, StoreError> {

@@ -3,10 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use mcp_aql_core::BuildError;
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::main_error::{Error, Result};
-use mcp_aql_core::principal::Principal;
+use mcp_aql_core::internal::caller::Principal;
+use mcp_aql_core::{Adapter, BuildError, Error, Result};
 use mcp_aql_protocol::is_scope;
 use serde::Deserialize;
 

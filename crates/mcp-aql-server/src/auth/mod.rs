@@ -5,8 +5,8 @@ mod config;
 mod jwt;
 mod static_tokens;
 
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::principal::Principal;
+use mcp_aql_core::BoxFuture;
+use mcp_aql_core::internal::caller::Principal;
 
 pub(crate) use self::config::{Configured, configured};
 #[cfg(feature = "jwt")]

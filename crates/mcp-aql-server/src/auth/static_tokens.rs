@@ -3,8 +3,8 @@
 use std::fmt;
 
 use hmac_sha256::Hash;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::principal::Principal;
+use mcp_aql_core::BoxFuture;
+use mcp_aql_core::internal::caller::Principal;
 use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
 
 use super::{AuthenticationError, Authenticator};

@@ -13,8 +13,9 @@ use axum::http::header::{
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use mcp_aql_core::future::{BoxFuture, erased};
-use mcp_aql_core::principal::Principal;
+use mcp_aql_core::BoxFuture;
+use mcp_aql_core::internal::caller::Principal;
+use mcp_aql_core::internal::util::erased;
 use serde_json::{Map, Value, json};
 use tower_service::Service;
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use axum::http::request::Parts;
-use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::BoxFuture;
+use mcp_aql_core::internal::util::erased;
 use mcp_aql_core::transport::{AskUser, Elicitation, UserAnswer};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -17,9 +18,9 @@ use crate::connection::Connection;
 use crate::elicitation::{WITHDRAWN, form};
 
 /// The user of the client of a session.
-pub(super) struct ClientUser(Peer<RoleServer>);
+pub(super) struct RmcpUser(Peer<RoleServer>);
 
-impl ClientUser {
+impl RmcpUser {
     /// How the user of this connection can be asked. A question is an event, so it does not reach a client that accepts no
     /// events for the reply to this request.
     pub(super) fn of(
@@ -33,7 +34,7 @@ impl ClientUser {
     }
 }
 
-impl AskUser for ClientUser {
+impl AskUser for RmcpUser {
     fn ask(&self, question: String) -> BoxFuture<'_, Option<UserAnswer>> {
         erased(async move {
             let params = serde_json::from_value(form(&question)).ok()?;
@@ -42,7 +43,7 @@ impl AskUser for ClientUser {
             let sent = self.0.send_cancellable_request(request, options).await;
             let sent = sent.inspect_err(|error| tracing::debug!(%error, "cannot ask the user"));
             let mut handle = sent.ok()?;
-            let open = OpenQuestion { peer: &self.0, id: Some(handle.id.clone()) };
+            let open = RmcpQuestion { peer: &self.0, id: Some(handle.id.clone()) };
             let answered = (&mut handle.rx).await;
             open.close();
             match answered {
@@ -59,18 +60,18 @@ impl AskUser for ClientUser {
 }
 
 /// A question that is withdrawn when it is dropped without an answer.
-struct OpenQuestion<'a> {
+struct RmcpQuestion<'a> {
     peer: &'a Peer<RoleServer>,
     id: Option<RequestId>,
 }
 
-impl OpenQuestion<'_> {
+impl RmcpQuestion<'_> {
     fn close(mut self) {
         self.id = None;
     }
 }
 
-impl Drop for OpenQuestion<'_> {
+impl Drop for RmcpQuestion<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         let peer = self.peer.clone();

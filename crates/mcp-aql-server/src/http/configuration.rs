@@ -3,10 +3,9 @@
 use std::future::ready;
 use std::time::Duration;
 
-use mcp_aql_core::adapter::{Adapter, HttpTable};
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::main_error::Result;
-use mcp_aql_core::principal::Principal;
+use mcp_aql_core::internal::adapter::HttpTable;
+use mcp_aql_core::internal::caller::Principal;
+use mcp_aql_core::{Adapter, BoxFuture, Result};
 
 use super::options::{HttpOptions, Shared};
 use crate::auth::{AuthenticationError, Authenticator, Configured, configured};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::util::lock;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -198,13 +198,13 @@ mod tests {
         connections.room(4).await;
         let room = connections.room(3);
         tokio::pin!(room);
-        assert!(mcp_aql_core::future::poll_once(&mut room).await.is_pending());
+        assert!(mcp_aql_core::internal::util::poll_once(&mut room).await.is_pending());
         let closing = |slots: &[Arc<ConnectionSlot>]| -> Vec<_> {
             slots.iter().map(|slot| slot.activity.close.is_cancelled()).collect()
         };
         assert_eq!(closing(&slots), [false, true, false]);
         drop(busy);
-        assert!(mcp_aql_core::future::poll_once(&mut room).await.is_pending());
+        assert!(mcp_aql_core::internal::util::poll_once(&mut room).await.is_pending());
         assert_eq!(closing(&slots), [false, true, false]);
         drop(slots);
         room.await;

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
 
-use mcp_aql_core::principal::Principal;
+use mcp_aql_core::internal::caller::Principal;
 
 use crate::connection::Connection;
 

@@ -13,11 +13,10 @@ use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
 use futures_util::FutureExt as _;
-use mcp_aql_core::call_origin::CallOrigin;
-use mcp_aql_core::future::erased;
-use mcp_aql_core::operation::{CallScope, Cancellation};
-use mcp_aql_core::principal::Principal;
-use mcp_aql_core::request::Arguments;
+use mcp_aql_core::internal::caller::{CallOrigin, Principal};
+use mcp_aql_core::internal::operation::{CallScope, Cancellation};
+use mcp_aql_core::internal::request::Arguments;
+use mcp_aql_core::internal::util::erased;
 use mcp_aql_core::transport::Extensions;
 use tokio_util::sync::CancellationToken;
 

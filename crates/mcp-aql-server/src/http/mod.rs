@@ -40,9 +40,8 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use futures_util::FutureExt as _;
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::future::erased;
-use mcp_aql_core::main_error::Result;
+use mcp_aql_core::internal::util::erased;
+use mcp_aql_core::{Adapter, Result};
 use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -127,7 +126,7 @@ pub trait ServeHttp {
     ///
     /// Bodies that are too long, or that are not text, are answered with the protocol's error if
     /// they are calls with an id, and otherwise with 413, or 400 and JSON-RPC's error. At most the
-    /// size that [`Limits::max_request_size`](mcp_aql_core::Limits) allows is kept of a long body.
+    /// size that [`SizeLimits::max_request_size`](mcp_aql_core::SizeLimits) allows is kept of a long body.
     ///
     /// When your server stops, call [`end_sessions`](Adapter::end_sessions). The paths for probes are not part of the
     /// router: use [`check_store`](Adapter::check_store) for those of your server, and before it starts.

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use futures_util::Stream;
-use mcp_aql_core::operation::Cancellation;
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::operation::Cancellation;
+use mcp_aql_core::internal::util::lock;
 use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
 

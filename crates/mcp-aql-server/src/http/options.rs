@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use mcp_aql_core::main_error::{Error, Result};
+use mcp_aql_core::{Error, Result};
 
 use super::replay::ReplyLimits;
 use crate::auth::Authenticator;
@@ -156,7 +156,7 @@ impl HttpOptions {
 
     /// Authenticates each request. Without a valid token it is answered with 401, and the metadata of the resource
     /// (RFC 9728) tell clients where to get one. An operation reads the principal with
-    /// [`Context::principal`](mcp_aql_core::Context::principal), and needs its [scopes](mcp_aql_core::access::Access).
+    /// [`Context::principal`](mcp_aql_core::Context::principal), and needs its [scopes](mcp_aql_core::internal::config::Access).
     /// Sessions, executions and confirmation tokens belong to the principal that began them.
     #[must_use]
     pub fn authenticator(mut self, authenticator: impl Authenticator) -> Self {

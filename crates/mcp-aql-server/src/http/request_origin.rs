@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use axum::extract::{ConnectInfo, Request};
-use mcp_aql_core::call_origin::{CallOrigin, TraceContext, TransportKind};
+use mcp_aql_core::internal::caller::{CallOrigin, TraceContext, TransportKind};
 use mcp_aql_core::transport::Extensions;
 
 use crate::origin::{describe_call, known_version};

@@ -4,9 +4,10 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use axum::http::request::Parts;
-use mcp_aql_core::call_origin::CallOrigin;
-use mcp_aql_core::future::{BoxFuture, erased};
-use mcp_aql_core::operation::Cancellation;
+use mcp_aql_core::BoxFuture;
+use mcp_aql_core::internal::caller::CallOrigin;
+use mcp_aql_core::internal::operation::Cancellation;
+use mcp_aql_core::internal::util::erased;
 use rmcp::model::{
     CustomNotification, ErrorCode, Extensions, MetaObject, NotificationMetaObject,
     ProgressNotificationParam, ServerNotification,

@@ -8,11 +8,11 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use futures_util::FutureExt as _;
-use mcp_aql_core::future::erased;
-use mcp_aql_core::operation::{CallScope, Cancellation};
-use mcp_aql_core::principal::Principal;
-use mcp_aql_core::request::Arguments;
-use mcp_aql_core::response::Reply;
+use mcp_aql_core::internal::caller::Principal;
+use mcp_aql_core::internal::operation::{CallScope, Cancellation};
+use mcp_aql_core::internal::request::Arguments;
+use mcp_aql_core::internal::response::Reply;
+use mcp_aql_core::internal::util::erased;
 use mcp_aql_core::transport::Elicitation;
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
@@ -29,7 +29,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::de::IgnoredAny;
 
-use super::client_user::ClientUser;
+use super::client_user::RmcpUser;
 use super::current_request::made;
 use super::original_message::OriginalMessage;
 use super::rmcp_context::{PeerNotifier, error_data, http_extensions, or_cancelled, take_origin};
@@ -168,7 +168,7 @@ impl RmcpServer {
     ) -> Option<Elicitation> {
         match meta.protocol_version() {
             Some(version) if !has_handshake(version) => repeating(meta, responses.as_ref(), state),
-            _ => ClientUser::of(self.server.connection(), context),
+            _ => RmcpUser::of(self.server.connection(), context),
         }
     }
 }

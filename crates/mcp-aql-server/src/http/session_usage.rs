@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use futures_util::{Stream, StreamExt as _};
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::util::lock;
 use tokio::time::Instant;
 
 /// The uses of one session: running requests, and replies and streams that its client reads.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use futures_util::future::ready;
 use futures_util::{Stream, StreamExt as _};
-use mcp_aql_core::operation::Cancellation;
-use mcp_aql_core::principal::Principal;
+use mcp_aql_core::internal::caller::Principal;
+use mcp_aql_core::internal::operation::Cancellation;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
 };

@@ -4,9 +4,9 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use mcp_aql_core::call_origin::CallOrigin;
-use mcp_aql_core::operation::{CallScope, Cancellation};
-use mcp_aql_core::request::Arguments;
+use mcp_aql_core::internal::caller::CallOrigin;
+use mcp_aql_core::internal::operation::{CallScope, Cancellation};
+use mcp_aql_core::internal::request::Arguments;
 use rmcp::model::{
     CallToolResponse, CallToolResult, CreateTaskResult, CustomRequest, CustomResult,
     InputRequiredResult,
@@ -16,7 +16,7 @@ use rmcp::{ErrorData, RoleServer};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::client_user::ClientUser;
+use super::client_user::RmcpUser;
 use super::original_message::OriginalMessage;
 use super::rmcp_context::{PeerNotifier, error_data, http_extensions, or_cancelled, take_origin};
 use super::task_routing::WithTasks;
@@ -72,7 +72,7 @@ async fn answer_utility(
         // A request about a task is not the call of a tool.
         _ => extensions.remove::<CallOrigin>().and(None),
     };
-    let elicitation = ClientUser::of(server.connection(), context);
+    let elicitation = RmcpUser::of(server.connection(), context);
     let scope = CallScope { extensions, origin, elicitation, ..cancellation.clone().into() };
     match message {
         Message::Request(request) => {

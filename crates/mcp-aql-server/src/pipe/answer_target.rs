@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::util::lock;
 
 use crate::batch_budget::BatchBudget;
 use crate::wire::{Outbox, PendingAnswer};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::future::FusedFuture;
-use mcp_aql_core::operation::Cancellation;
-use mcp_aql_core::request::too_large;
+use mcp_aql_core::internal::operation::Cancellation;
+use mcp_aql_core::internal::request::too_large;
 use serde_json::value::RawValue;
 
 use super::Input;

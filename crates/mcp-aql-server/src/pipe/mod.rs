@@ -20,8 +20,8 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture as _;
-use mcp_aql_core::future::{BoxFuture, erased, spawn};
-use mcp_aql_core::main_error::Result;
+use mcp_aql_core::internal::util::{erased, spawn};
+use mcp_aql_core::{BoxFuture, Result};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mcp_aql_core::future::{BoxFuture, erased};
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::BoxFuture;
+use mcp_aql_core::internal::util::{erased, lock};
 use mcp_aql_core::transport::{AskUser, UserAnswer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

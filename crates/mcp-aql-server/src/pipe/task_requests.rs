@@ -4,8 +4,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use mcp_aql_core::operation::{CallScope, Cancellation};
-use mcp_aql_core::request::Arguments;
+use mcp_aql_core::internal::operation::{CallScope, Cancellation};
+use mcp_aql_core::internal::request::Arguments;
 use serde_json::value::RawValue;
 
 use super::answer_target::AnswerTarget;

@@ -8,9 +8,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
-use mcp_aql_core::future::erased;
-use mcp_aql_core::operation::{CallScope, Cancellation};
-use mcp_aql_core::request::Arguments;
+use mcp_aql_core::internal::operation::{CallScope, Cancellation};
+use mcp_aql_core::internal::request::Arguments;
+use mcp_aql_core::internal::util::erased;
 use mcp_aql_core::transport::Elicitation;
 
 use super::answer_target::AnswerTarget;
@@ -23,7 +23,7 @@ use crate::service::ToolWork;
 use crate::wire::{ToolCall, canonical_id};
 
 /// A call that has not returned yet.
-struct RunningCall {
+struct ToolCallTask {
     /// The request's id, in its original spelling.
     id: Arc<str>,
     work: ToolWork,
@@ -79,7 +79,7 @@ impl MessageReader {
         let measured = pace.filter(OperationPace::count_task).map(|pace| (pace, reading));
         // The next call of an operation whose call is measured may already be brief.
         self.yields |= measured.is_some();
-        let call = RunningCall { id: call.id.into(), work, measured, cancellation, modern };
+        let call = ToolCallTask { id: call.id.into(), work, measured, cancellation, modern };
         self.spawn(call, answers);
     }
 
@@ -143,8 +143,8 @@ impl MessageReader {
     }
 
     /// Runs a call as a task of the runtime.
-    fn spawn(&self, call: RunningCall, answers: &AnswerTarget) {
-        let RunningCall { id, mut work, mut measured, cancellation, modern } = call;
+    fn spawn(&self, call: ToolCallTask, answers: &AnswerTarget) {
+        let ToolCallTask { id, mut work, mut measured, cancellation, modern } = call;
         let work = poll_fn(move |context| match measured.take() {
             Some((pace, reading)) => {
                 let started = Instant::now();

@@ -11,7 +11,8 @@ use std::io;
 
 use futures_util::future::select_all;
 
-use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::BoxFuture;
+use mcp_aql_core::internal::util::erased;
 use tokio::sync::oneshot;
 
 use crate::drain::Shutdown;

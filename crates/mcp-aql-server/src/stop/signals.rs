@@ -1,6 +1,7 @@
 //! The signals of Unix.
 
-use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::BoxFuture;
+use mcp_aql_core::internal::util::erased;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::received;

@@ -1,6 +1,7 @@
 //! Stands in for the signals of Unix on Windows.
 
-use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::BoxFuture;
+use mcp_aql_core::internal::util::erased;
 
 use super::received;
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::future::spawn;
-use mcp_aql_core::operation::CallScope;
-use mcp_aql_core::request::Arguments;
-use mcp_aql_core::response::Reply;
+use mcp_aql_core::OperationError;
+use mcp_aql_core::internal::operation::CallScope;
+use mcp_aql_core::internal::request::Arguments;
+use mcp_aql_core::internal::response::Reply;
+use mcp_aql_core::internal::util::spawn;
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 

@@ -1,6 +1,6 @@
 //! The errors of requests about tasks, and of calls that were to run as tasks.
 
-use mcp_aql_core::response::Reply;
+use mcp_aql_core::internal::response::Reply;
 use mcp_aql_protocol::ErrorCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -29,7 +29,7 @@ pub(super) fn invalid_params(message: impl Into<String>) -> RpcError {
 
 /// The error for a task that does not exist, or that belongs to another principal.
 pub(super) fn unknown_task(task_id: &str) -> RpcError {
-    let id = mcp_aql_core::text::clean(task_id);
+    let id = mcp_aql_core::internal::text::clean(task_id);
     invalid_params(format!(
         "Unknown task '{id}': it does not exist, has expired, or was followed by a retry"
     ))
@@ -52,7 +52,7 @@ pub(super) fn not_a_task(operation: Option<&str>) -> RpcError {
         Some(operation) => format!(
             "'{}' does not start an execution, which only operations with a lifecycle do: call it \
              without 'task'",
-            mcp_aql_core::text::clean(operation)
+            mcp_aql_core::internal::text::clean(operation)
         ),
         None => "Only a call of one operation can run as a task: send it without 'task'".to_owned(),
     };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_aql_core::operation::CallScope;
+use mcp_aql_core::internal::operation::CallScope;
 use tokio_util::sync::CancellationToken;
 
 use super::related_task;

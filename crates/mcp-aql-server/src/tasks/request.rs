@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_aql_core::operation::CallScope;
-use mcp_aql_core::response::Reply;
+use mcp_aql_core::internal::operation::CallScope;
+use mcp_aql_core::internal::response::Reply;
 use mcp_aql_protocol::ErrorCode;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

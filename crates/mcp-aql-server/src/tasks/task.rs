@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use mcp_aql_core::clock::text;
-use mcp_aql_core::execution::created_at;
-use mcp_aql_core::response::Reply;
+use mcp_aql_core::internal::execution::created_at;
+use mcp_aql_core::internal::response::Reply;
+use mcp_aql_core::internal::util::clock::text;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -35,13 +35,13 @@ pub(super) struct ExecutionState<'a> {
     #[serde(default)]
     finished_at: Option<DateTime<Utc>>,
     #[serde(borrow, default)]
-    progress: Message<'a>,
+    progress: TaskMessage<'a>,
     #[serde(borrow, default)]
-    error: Message<'a>,
+    error: TaskMessage<'a>,
 }
 
 #[derive(Default, Deserialize)]
-struct Message<'a> {
+struct TaskMessage<'a> {
     #[serde(borrow, default)]
     message: Option<Cow<'a, str>>,
 }

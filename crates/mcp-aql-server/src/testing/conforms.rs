@@ -1,9 +1,7 @@
 //! Assertions that run the conformance runner against an adapter in this process.
 
 use mcp_aql_conformance::{MemoryTarget, Mode, Report, Runner, Settings};
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::build_error::BuildError;
-use mcp_aql_core::router::EndpointMode;
+use mcp_aql_core::{Adapter, BuildError, EndpointMode};
 
 use crate::stream::ServeStream as _;
 

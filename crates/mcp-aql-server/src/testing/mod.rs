@@ -41,14 +41,11 @@ pub use conforms::{assert_conforms, assert_conforms_with, conformance_report};
 #[doc(no_inline)]
 pub use mcp_aql_conformance as conformance;
 
-pub use mcp_aql_core::clock::TimeSource;
-pub use mcp_aql_core::text::leaks_internals;
+pub use mcp_aql_core::internal::text::leaks_internals;
+pub use mcp_aql_core::internal::util::clock::TimeSource;
 
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::future::spawn;
-use mcp_aql_core::main_error::{Error, Result};
-use mcp_aql_core::response::OperationResult;
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::util::{lock, spawn};
+use mcp_aql_core::{Adapter, Error, OperationResult, Result};
 
 use crate::stream::ServeStream as _;
 

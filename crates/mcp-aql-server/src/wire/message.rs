@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::request::{IndexedCall, Scanner, invalid_encoding};
+use mcp_aql_core::OperationError;
+use mcp_aql_core::internal::request::{IndexedCall, Scanner, invalid_encoding};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;

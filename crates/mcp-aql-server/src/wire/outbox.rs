@@ -10,7 +10,7 @@ use std::task::Poll;
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::Notify;
 
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::util::lock;
 
 /// The queue size above which no further input is read: a client that does not read gets no further
 /// calls answered, and answers do not accumulate.
@@ -22,10 +22,10 @@ const MAX_SPARE_BYTES: usize = 256 << 10;
 
 /// The queue of lines to write. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Outbox(Arc<Inner>);
+pub(crate) struct Outbox(Arc<OutboxState>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct OutboxState {
     waiting: Mutex<QueuedLines>,
     /// Notified when a line is added or the queue is closed.
     filled: Notify,
@@ -48,7 +48,7 @@ struct QueuedLines {
 
 /// Counts a call as running until it is dropped.
 #[derive(Debug)]
-pub(crate) struct PendingAnswer(Arc<Inner>);
+pub(crate) struct PendingAnswer(Arc<OutboxState>);
 
 impl Drop for PendingAnswer {
     fn drop(&mut self) {
@@ -300,11 +300,11 @@ mod tests {
         let (writer, mut reader) = tokio::io::duplex(4);
         let mut writing = pin!(outbox.write_to(writer));
         outbox.push_in_writer_task(|line| line.extend(b"abcdef")).unwrap();
-        assert!(mcp_aql_core::future::poll_once(&mut writing).await.is_pending());
+        assert!(mcp_aql_core::internal::util::poll_once(&mut writing).await.is_pending());
         assert!(!outbox.is_empty());
         let mut read = [0; 4];
         reader.read_exact(&mut read).await.unwrap();
-        assert!(mcp_aql_core::future::poll_once(&mut writing).await.is_pending());
+        assert!(mcp_aql_core::internal::util::poll_once(&mut writing).await.is_pending());
         assert!(outbox.is_empty());
     }
 

@@ -1,7 +1,7 @@
 //! Writes JSON-RPC answers.
 
-use mcp_aql_core::response::Reply;
-use mcp_aql_core::vocab::quote;
+use mcp_aql_core::internal::response::Reply;
+use mcp_aql_core::internal::vocab::quote;
 
 use super::super::rpc_error::RpcError;
 

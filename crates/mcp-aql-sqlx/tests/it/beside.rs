@@ -6,7 +6,7 @@ use mcp_aql::Adapter;
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::{Dialect, SqlTable};
 use mcp_aql::resource::{Database, RusqliteDatabase, SqlStore};
-use mcp_aql::store::SqliteStore;
+use mcp_aql::store::SqliteState;
 use mcp_aql_sqlx::SqlxSqlite;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -29,7 +29,7 @@ struct Article {
 fn adapter(folder: &Path, database: impl Database) -> Adapter {
     let table = SqlTable::new(Dialect::Sqlite, "article");
     let articles = SqlStore::<Article, _>::new(table, database);
-    let state = SqliteStore::open(folder.join("state.db"));
+    let state = SqliteState::open(folder.join("state.db"));
     Adapter::builder("shop").resource(articles).store(state).without_config().build().unwrap()
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use deadpool_postgres::{Hook, HookError, Manager, Pool, Runtime};
-use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::BoxFuture;
 use tokio::sync::OnceCell;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
@@ -20,7 +20,7 @@ use self::failure::{Failure, RetryCounter};
 use super::sql::{
     Dialect, PURGE_BATCH_SIZE, Statement, Tables, TransactionStep, Value, listed, record,
 };
-use super::{Change, Record, Store, StoreError};
+use super::{Change, Record, StateStore, StoreError};
 
 /// The default number of connections.
 const DEFAULT_CONNECTIONS: usize = 8;
@@ -50,10 +50,10 @@ fn timeout_statement(milliseconds: u64) -> String {
 /// role needs permission to create the schema, or to create tables in an existing empty one.
 ///
 /// ```no_run
-/// use mcp_aql::store::PostgresStore;
+/// use mcp_aql::store::PostgresState;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let store = PostgresStore::connect("host=db.internal user=tasks dbname=tasks")?.schema("tasks");
+/// let store = PostgresState::connect("host=db.internal user=tasks dbname=tasks")?.schema("tasks");
 /// # Ok(()) }
 /// ```
 ///
@@ -70,7 +70,7 @@ fn timeout_statement(milliseconds: u64) -> String {
 /// configuration with `sslmode=require`. [`connect_with`](Self::connect_with) encrypts with a connector
 /// for `tokio-postgres`, such as those of the crates `postgres-openssl` and `tokio-postgres-rustls`. Set
 /// `sslmode=require` there; otherwise, a server without TLS is used unencrypted.
-pub struct PostgresStore {
+pub struct PostgresState {
     pool: Pool,
     tables: Tables,
     /// The statement timeout, in milliseconds.
@@ -78,7 +78,7 @@ pub struct PostgresStore {
     ready: OnceCell<()>,
 }
 
-impl PostgresStore {
+impl PostgresState {
     /// Creates a store in the database that the configuration names, in either format of libpq:
     /// `host=… user=…` or `postgresql://…`. The first call opens the first connection.
     ///
@@ -88,7 +88,7 @@ impl PostgresStore {
         let config = parse_config(config)?;
         if config.get_ssl_mode() == SslMode::Require {
             return Err(StoreError::failed(
-                "the configuration says sslmode=require: use PostgresStore::connect_with",
+                "the configuration says sslmode=require: use PostgresState::connect_with",
             ));
         }
         Self::with(config, NoTls)
@@ -220,18 +220,18 @@ fn parse_config(config: &str) -> Result<Config, StoreError> {
     config.parse().map_err(|error| Failure::from(error).into())
 }
 
-impl fmt::Debug for PostgresStore {
+impl fmt::Debug for PostgresState {
     /// Omits the configuration, which may contain a password.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("PostgresStore")
+            .debug_struct("PostgresState")
             .field("schema", &self.tables.schema)
             .field("connections", &self.pool.status())
             .finish_non_exhaustive()
     }
 }
 
-impl Store for PostgresStore {
+impl StateStore for PostgresState {
     fn prepare(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(self.ready())
     }
@@ -292,8 +292,8 @@ mod tests {
 
     #[test]
     fn statements_have_a_timeout_by_default() {
-        let store = PostgresStore::connect("host=localhost user=ada").unwrap();
-        let timeout = |store: &PostgresStore| store.statement_timeout_ms.load(Ordering::Relaxed);
+        let store = PostgresState::connect("host=localhost user=ada").unwrap();
+        let timeout = |store: &PostgresState| store.statement_timeout_ms.load(Ordering::Relaxed);
         assert!(timeout_statement(timeout(&store)).contains("'10000ms'"));
         let store = store.statement_timeout(Duration::from_millis(300));
         assert!(timeout_statement(timeout(&store)).contains("'300ms'"));

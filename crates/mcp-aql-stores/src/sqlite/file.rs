@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use mcp_aql_core::file_access::{private_file, private_folder};
+use mcp_aql_core::internal::config::{private_file, private_folder};
 use mcp_aql_core::store::StoreError;
 use rusqlite::types::{ToSqlOutput, Value as Stored, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};

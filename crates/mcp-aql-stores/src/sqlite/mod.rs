@@ -8,15 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use mcp_aql_core::file_access::{ForbiddenAccess, exposures};
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::user_directory::{self, Purpose};
+use mcp_aql_core::BoxFuture;
+use mcp_aql_core::internal::config::user_directory::Purpose;
+use mcp_aql_core::internal::config::{ForbiddenAccess, exposures, user_directory};
 use rusqlite::Connection;
 
 use self::file::File;
 use self::worker::Worker;
 use super::sql::{PURGE_BATCH_SIZE, Statement, Value, listed, record};
-use super::{Change, Record, Store, StoreError};
+use super::{Change, Record, StateStore, StoreError};
 
 /// How long to wait for another process that writes.
 const DEFAULT_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -28,12 +28,12 @@ const DEFAULT_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// local disk. Network file systems do not provide the locks that SQLite needs.
 ///
 /// ```
-/// use mcp_aql::store::{Change, Expected, NewRecord, SqliteStore, Store};
+/// use mcp_aql::store::{Change, Expected, NewRecord, SqliteState, StateStore};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = std::env::temp_dir().join(format!("mcp-aql-doc-{}", std::process::id()));
-/// let store = SqliteStore::open(folder.join("state.db"));
+/// let store = SqliteState::open(folder.join("state.db"));
 /// let seat = Change::put("claims", "seat-7", Expected::Absent, NewRecord::new("\"Ada\""));
 /// assert!(store.write(vec![seat]).await?);
 /// # drop(store);
@@ -44,13 +44,13 @@ const DEFAULT_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// SQLite runs on two threads of the store, one for reads and one for writes. They start with the first
 /// call. A reader does not wait for a writer.
 #[derive(Debug)]
-pub struct SqliteStore {
+pub struct SqliteState {
     file: Arc<File>,
     reader: Worker,
     writer: Worker,
 }
 
-impl SqliteStore {
+impl SqliteState {
     /// Creates a store in this file. The first call opens the file. It creates the file and its directories
     /// if they are missing, accessible to this user only, because the records are private.
     #[must_use]
@@ -104,7 +104,7 @@ impl SqliteStore {
     }
 }
 
-impl Store for SqliteStore {
+impl StateStore for SqliteState {
     fn prepare(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         let file = Arc::clone(&self.file);
         // The worker opens the file before it runs the first job.

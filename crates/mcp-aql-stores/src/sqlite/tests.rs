@@ -1,6 +1,6 @@
 //! Tests of the query plans and apply_settings of the SQLite store.
 
-use mcp_aql_core::store::{Change, Expected, NewRecord, Store as _};
+use mcp_aql_core::store::{Change, Expected, NewRecord, StateStore as _};
 use rusqlite::Connection;
 use rusqlite::types::Value as Stored;
 
@@ -82,7 +82,7 @@ fn a_commit_waits_for_the_disk() {
 
 #[test]
 fn a_change_waits_ten_seconds_unless_told_otherwise() {
-    let store = super::SqliteStore::open("state.db");
+    let store = super::SqliteState::open("state.db");
     assert_eq!(store.file.busy_timeout.as_secs(), 10);
     let store = store.busy_timeout(std::time::Duration::from_secs(1));
     assert_eq!(store.file.busy_timeout.as_secs(), 1);
@@ -96,7 +96,7 @@ fn put(key: &str, bytes: usize) -> Vec<Change> {
 #[tokio::test]
 async fn a_full_file_is_usable_again_once_there_is_room() {
     let folder = std::env::temp_dir().join(format!("mcp-aql-full-{}", std::process::id()));
-    let store = super::SqliteStore::open(folder.join("state.db"));
+    let store = super::SqliteState::open(folder.join("state.db"));
     assert!(store.write(put("early", 1_000)).await.unwrap());
     // Stands for a full file system. The limit belongs to this connection, and a new one does not have it.
     let limited = store.writer.run(|connection| {
@@ -117,7 +117,7 @@ async fn a_full_file_is_usable_again_once_there_is_room() {
 #[tokio::test]
 async fn the_write_ahead_log_stays_short() {
     let folder = std::env::temp_dir().join(format!("mcp-aql-log-{}", std::process::id()));
-    let store = super::SqliteStore::open(folder.join("state.db"));
+    let store = super::SqliteState::open(folder.join("state.db"));
     for number in 0..400 {
         assert!(store.write(put(&format!("{}", number % 20), 2_000)).await.unwrap());
         // The reader has a connection of its own, which must not keep the log from being moved.

@@ -3,8 +3,8 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
+use mcp_aql_core::internal::util::lock;
 use mcp_aql_core::store::StoreError;
-use mcp_aql_core::sync::lock;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 

@@ -8,7 +8,7 @@ use mcp_aql::BoxFuture;
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::prelude::*;
 use mcp_aql::safety_loop::SafetyLoop;
-use mcp_aql::store::MemoryStore;
+use mcp_aql::store::MemoryState;
 use mcp_aql::transport::{
     AskUser, CallScope, Elicitation, Endpoint, RepeatedCall, Reply, UserAnswer,
 };
@@ -111,7 +111,7 @@ async fn decisions_of_people_and_cancelled_executions_are_counted() {
         .operation(delete_note {})
         .operation(run_wait {})
         .safety_loop(SafetyLoop::new().channel(MemoryChannel::default()))
-        .store(MemoryStore::default())
+        .store(MemoryState::default())
         .without_config()
         .opentelemetry()
         .build()

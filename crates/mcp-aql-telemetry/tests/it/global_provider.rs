@@ -8,7 +8,7 @@ use mcp_aql::HttpOptions;
 use mcp_aql::prelude::*;
 use mcp_aql::transport::{CallScope, Endpoint};
 use mcp_aql_client::http::{Client, HeaderMap, Method, Url};
-use mcp_aql_core::call_origin::{ActiveSpan, CallOrigin, TraceContext};
+use mcp_aql_core::internal::caller::{ActiveSpan, CallOrigin, TraceContext};
 use opentelemetry::baggage::BaggageExt as _;
 use opentelemetry::trace::{FutureExt as _, Span as _, TraceContextExt as _, Tracer as _};
 use opentelemetry::{Context as OtelContext, global};

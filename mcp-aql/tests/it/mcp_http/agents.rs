@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::safety_loop::SafetyLoop;
 use mcp_aql::safety_loop::WithSafetyLoop as _;
-use mcp_aql::store::{Change, MemoryStore, Record, Store, StoreError};
+use mcp_aql::store::{Change, MemoryState, Record, StateStore, StoreError};
 use mcp_aql::{BoxFuture, HttpOptions};
 use serde_json::{Value, json};
 
@@ -16,9 +16,9 @@ use crate::support::adapter::builder;
 
 /// A store with slow writes.
 #[derive(Default)]
-struct Slow(MemoryStore);
+struct Slow(MemoryState);
 
-impl Store for Slow {
+impl StateStore for Slow {
     fn get<'a>(
         &'a self,
         collection: &'a str,
@@ -74,7 +74,7 @@ async fn executions_of_a_session_end_before_the_server_stops() {
 async fn a_session_with_an_agent_is_not_evicted() {
     // REQ-LIF-10, REQ-SES-02
     let safety = SafetyLoop::new().channel(MemoryChannel::default());
-    let builder = builder().safety_loop(safety).store(MemoryStore::default());
+    let builder = builder().safety_loop(safety).store(MemoryState::default());
     let server = start(builder, HttpOptions::new().max_sessions(1)).await;
     let session = server.session("2025-11-25").await;
     let headers = [("Mcp-Session-Id", &*session)];

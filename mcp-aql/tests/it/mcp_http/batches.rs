@@ -107,7 +107,8 @@ async fn without_sessions_requests_carry_their_version() {
 async fn the_replies_to_a_batch_have_the_room_of_one() {
     // REQ-ENC-09, REQ-ENC-13
     for sessions in [true, false] {
-        let limits = mcp_aql::Limits { max_response_size: 1 << 20, ..mcp_aql::Limits::default() };
+        let limits =
+            mcp_aql::SizeLimits { max_response_size: 1 << 20, ..mcp_aql::SizeLimits::default() };
         let options = HttpOptions::new().sessions(sessions);
         let server = start(builder().limits(limits), options).await;
         let id = if sessions { Some(server.session("2025-03-26").await) } else { None };
@@ -136,7 +137,8 @@ async fn each_call_of_a_batch_is_one_event_with_its_principal() {
     for sessions in [true, false] {
         let log = Arc::new(Mutex::new(Vec::<Event>::new()));
         let seen = Arc::clone(&log);
-        let limits = mcp_aql::Limits { max_response_size: 1 << 20, ..mcp_aql::Limits::default() };
+        let limits =
+            mcp_aql::SizeLimits { max_response_size: 1 << 20, ..mcp_aql::SizeLimits::default() };
         let builder = builder().limits(limits).observe(move |event| {
             let subject = event.scope.principal().map(|principal| principal.subject().to_owned());
             let code = event.code.map(|code| code.as_str());

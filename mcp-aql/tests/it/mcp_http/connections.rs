@@ -2,7 +2,7 @@
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use mcp_aql::{HttpOptions, Limits};
+use mcp_aql::{HttpOptions, SizeLimits};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -77,7 +77,7 @@ async fn idle_connections_make_room_the_oldest_first() {
 #[tokio::test]
 async fn unfinished_bodies_are_given_up_the_oldest_first() {
     // A request may use three times its limit, plus 64 KiB.
-    let limits = Limits { max_request_size: 64 << 10, ..Limits::default() };
+    let limits = SizeLimits { max_request_size: 64 << 10, ..SizeLimits::default() };
     let options = HttpOptions::new().max_inflight_bytes(600 << 10);
     let server = start(builder().limits(limits), options).await;
     const PART: usize = 200 << 10;
@@ -107,7 +107,7 @@ async fn unfinished_bodies_are_given_up_the_oldest_first() {
 async fn running_calls_do_not_count_towards_pending_bytes() {
     let signals = Signals::default();
     // The longest request needs 256 KiB, which is then the whole limit.
-    let limits = Limits { max_request_size: 64 << 10, ..Limits::default() };
+    let limits = SizeLimits { max_request_size: 64 << 10, ..SizeLimits::default() };
     let options = HttpOptions::new().max_inflight_bytes(1);
     let server = start(builder_with(&signals).limits(limits), options).await;
     let session = server.session("2025-11-25").await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use mcp_aql::prelude::*;
-use mcp_aql::store::{Change, MemoryStore, Record, Store, StoreError};
+use mcp_aql::store::{Change, MemoryState, Record, StateStore, StoreError};
 use mcp_aql::{Adapter, BoxFuture, HttpOptions};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -24,7 +24,7 @@ enum Mode {
 
 /// A store in memory that can fail and hang, and counts its writes.
 struct Unreliable {
-    kept: MemoryStore,
+    kept: MemoryState,
     mode: watch::Sender<Mode>,
     writes: AtomicUsize,
 }
@@ -32,7 +32,7 @@ struct Unreliable {
 impl Unreliable {
     fn new() -> Arc<Self> {
         let mode = watch::Sender::new(Mode::Works);
-        Arc::new(Self { kept: MemoryStore::default(), mode, writes: AtomicUsize::new(0) })
+        Arc::new(Self { kept: MemoryState::default(), mode, writes: AtomicUsize::new(0) })
     }
 
     fn reached<'a, T: Send + 'a>(
@@ -50,7 +50,7 @@ impl Unreliable {
     }
 }
 
-impl Store for Unreliable {
+impl StateStore for Unreliable {
     fn get<'a>(
         &'a self,
         collection: &'a str,

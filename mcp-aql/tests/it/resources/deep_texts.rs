@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcp_aql::prelude::*;
-use mcp_aql::resource::MemoryStore;
+use mcp_aql::resource::MemoryRecords;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ fn calls(text: &str) -> Vec<(&str, Value)> {
 fn no_text_needs_more_stack_than_another() {
     // REQ-ENC-12, REQ-FLD-04
     let test = || {
-        let leaves = MemoryStore::<Leaf>::new();
+        let leaves = MemoryRecords::<Leaf>::new();
         let adapter = Adapter::builder("notebook").resource(leaves).without_config();
         let adapter = adapter.build().unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_aql::prelude::*;
-use mcp_aql::resource::{MemoryStore, Record, ResourceRules, RowFilter};
+use mcp_aql::resource::{MemoryRecords, Record, ResourceRules, RowFilter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ struct Book {
 #[tokio::test]
 async fn the_operations_follow_from_the_type() {
     // REQ-CLS-06, REQ-UPD-01, REQ-CON-02, REQ-CON-03
-    let books = MemoryStore::<Book>::new();
+    let books = MemoryRecords::<Book>::new();
     let adapter = Adapter::builder("library").resource(books.clone()).without_config();
     let adapter = adapter.build().unwrap();
     let call = async |operation: &str, params: Value| {
@@ -63,7 +63,7 @@ async fn the_operations_follow_from_the_type() {
 
 /// Changes the book after the preview of a confirmed call.
 struct ChangedMeanwhile {
-    books: MemoryStore<Book>,
+    books: MemoryRecords<Book>,
     previews: AtomicUsize,
 }
 
@@ -81,7 +81,7 @@ impl ResourceRules for ChangedMeanwhile {
 #[tokio::test]
 async fn what_was_confirmed_is_deleted_and_nothing_else() {
     // REQ-TOK-05, REQ-CON-03
-    let books = MemoryStore::<Book>::new();
+    let books = MemoryRecords::<Book>::new();
     let rules = ChangedMeanwhile { books: books.clone(), previews: AtomicUsize::new(0) };
     let adapter = Adapter::builder("library").resource(books.clone().with_rules(rules));
     let adapter = adapter.without_config().build().unwrap();
@@ -160,7 +160,7 @@ impl ResourceRules for OwnNotes {
 /// Delete a memo without a question.
 #[operation(category = "DELETE", danger(level = "reversible"))]
 fn delete_memo(
-    State(notes): State<MemoryStore<Note>>,
+    State(notes): State<MemoryRecords<Note>>,
     /// Identifier of the memo.
     note_id: String,
 ) -> bool {
@@ -170,7 +170,7 @@ fn delete_memo(
 #[tokio::test]
 async fn rules_hide_refuse_and_complete_records() {
     // REQ-AGG-06, REQ-ERR-05
-    let notes = MemoryStore::<Note>::new();
+    let notes = MemoryRecords::<Note>::new();
     let adapter = Adapter::builder("memos")
         .resource(notes.clone().with_rules(OwnNotes))
         .without_config()
@@ -212,7 +212,7 @@ async fn rules_hide_refuse_and_complete_records() {
 
 #[tokio::test]
 async fn an_operation_of_the_same_name_replaces_a_ready_one() {
-    let notes = MemoryStore::<Note>::new();
+    let notes = MemoryRecords::<Note>::new();
     let adapter = Adapter::builder("memos")
         .resource(notes.clone())
         .state(notes.clone())
@@ -232,12 +232,12 @@ async fn a_ready_resource_conforms_with_nothing_configured() {
     // REQ-CNF-01
     // A search of the runner, whose words are those of the example, must find something.
     let book = Book { book_id: 7, title: "Some words".to_owned(), copies: 1, version: 1 };
-    let adapter = Adapter::builder("library").resource(MemoryStore::from_iter([book]));
+    let adapter = Adapter::builder("library").resource(MemoryRecords::from_iter([book]));
     mcp_aql::testing::assert_conforms(&adapter.without_config().build().unwrap()).await;
 }
 
 /// A desk that keeps any records: its operations are named after their type.
-struct Desk<R: Record>(MemoryStore<R>);
+struct Desk<R: Record>(MemoryRecords<R>);
 
 #[operations]
 impl<R: Record<Id = u32>> Desk<R> {
@@ -270,8 +270,8 @@ impl<R: Record<Id = u32>> Desk<R> {
 async fn operations_of_generic_types_are_named_after_them() {
     // REQ-CLS-06
     let adapter = Adapter::builder("desks")
-        .operations(Desk(MemoryStore::<Book>::new()))
-        .operations(Desk(MemoryStore::<Page>::new()))
+        .operations(Desk(MemoryRecords::<Book>::new()))
+        .operations(Desk(MemoryRecords::<Page>::new()))
         .without_config();
     let adapter = adapter.build().unwrap();
     assert_eq!(*adapter.call("list_books", json!({})).await.data(), json!(0));
@@ -294,7 +294,7 @@ struct Page {
 async fn a_deletion_is_described_or_refused_before_anybody_is_asked() {
     // REQ-DNG-05, REQ-TOK-06, REQ-CON-03
     let book = Book { book_id: 7, title: "Emma".to_owned(), copies: 1, version: 3 };
-    let adapter = Adapter::builder("library").resource(MemoryStore::from_iter([book]));
+    let adapter = Adapter::builder("library").resource(MemoryRecords::from_iter([book]));
     let adapter = adapter.without_config().build().unwrap();
     let delete = async |params: Value| {
         let result = adapter.call("delete_book", params).await;
@@ -316,7 +316,7 @@ async fn a_deletion_is_described_or_refused_before_anybody_is_asked() {
         kept: true,
         owner: String::new(),
     };
-    let notes = MemoryStore::from_iter([kept]).with_rules(OwnNotes);
+    let notes = MemoryRecords::from_iter([kept]).with_rules(OwnNotes);
     let adapter = Adapter::builder("memos").resource(notes).without_config().build().unwrap();
     let refused = adapter.call("delete_memo", json!({ "note_id": "memo-1" })).await;
     assert_eq!(refused.error().unwrap().details["state"], "kept", "{refused:?}");
@@ -348,7 +348,8 @@ struct Letter {
 #[tokio::test]
 async fn dangers_questions_and_examples_can_be_set() {
     // REQ-DNG-05, REQ-DNG-02
-    let adapter = Adapter::builder("post").resource(MemoryStore::<Letter>::new()).without_config();
+    let adapter =
+        Adapter::builder("post").resource(MemoryRecords::<Letter>::new()).without_config();
     let adapter = adapter.build().unwrap();
     let details = async |name: &str| {
         let asked = json!({ "query": "operations", "name": name });
@@ -403,7 +404,7 @@ impl Counted {
 async fn rules_run_after_a_change_and_can_undo_it() {
     // REQ-CON-02
     let events = Arc::new(Mutex::new(Vec::new()));
-    let books = MemoryStore::<Book>::new();
+    let books = MemoryRecords::<Book>::new();
     let ruled = books.clone().with_rules(Counted(Arc::clone(&events)));
     let adapter = Adapter::builder("library").resource(ruled).without_config().build().unwrap();
     adapter.call("create_book", json!({ "title": "Emma" })).await;
@@ -470,7 +471,7 @@ impl ResourceRules for Keeping {
 async fn a_question_shows_no_secret_and_survives_a_panic() {
     // REQ-ERR-05, REQ-DNG-05
     let keys = [1, 2, 3].map(|key_id| Key { key_id, text: "hush".to_owned() });
-    let store = MemoryStore::from_iter(keys).with_rules(Keeping).with_rules(Failing);
+    let store = MemoryRecords::from_iter(keys).with_rules(Keeping).with_rules(Failing);
     let adapter = Adapter::builder("house").resource(store).without_config().build().unwrap();
     let delete = async |key_id: u32| {
         let result = adapter.call("delete_key", json!({ "key_id": key_id })).await;

@@ -1,7 +1,7 @@
 //! `query_relationships` over the references between records.
 
 use mcp_aql::prelude::*;
-use mcp_aql::resource::{MemoryStore, ResourceRules, RowFilter};
+use mcp_aql::resource::{MemoryRecords, ResourceRules, RowFilter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ fn adapter() -> Adapter {
         club(9, "eve", Some(1)),
     ];
     let stores =
-        (MemoryStore::from_iter(people), MemoryStore::from_iter(clubs).with_rules(Secrets));
+        (MemoryRecords::from_iter(people), MemoryRecords::from_iter(clubs).with_rules(Secrets));
     Adapter::builder("town").resources(stores).without_config().build().unwrap()
 }
 
@@ -147,7 +147,8 @@ async fn a_store_without_references_adds_no_query() {
         #[resource(id)]
         stone_id: u32,
     }
-    let adapter = Adapter::builder("beach").resource(MemoryStore::<Stone>::new()).without_config();
+    let adapter =
+        Adapter::builder("beach").resource(MemoryRecords::<Stone>::new()).without_config();
     let adapter = adapter.build().unwrap();
     let result = adapter.call("query_relationships", json!({})).await;
     assert_eq!(result.error().unwrap().code, "NOT_FOUND_OPERATION");
@@ -157,8 +158,8 @@ async fn a_store_without_references_adds_no_query() {
 async fn many_records_refer_to_one() {
     // REQ-REL-06
     const CLUBS: u32 = 1_300;
-    let clubs = MemoryStore::from_iter((1..=CLUBS).map(|number| club(number + 10, "ada", None)));
-    let people = MemoryStore::from_iter([person("ada", &[])]);
+    let clubs = MemoryRecords::from_iter((1..=CLUBS).map(|number| club(number + 10, "ada", None)));
+    let people = MemoryRecords::from_iter([person("ada", &[])]);
     let adapter = Adapter::builder("town").resources((people, clubs)).without_config();
     let adapter = adapter.build().unwrap();
     let mut params = json!({

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use chrono::{DateTime, Days, NaiveDate, Utc};
 use mcp_aql::prelude::*;
 use mcp_aql::query::{CursorKey, Edge, EdgeRequest, ElementRef, RelationshipSource};
-use mcp_aql::store::MemoryStore;
-use mcp_aql::{AdapterBuilder, EndpointMode, Limits};
+use mcp_aql::store::MemoryState;
+use mcp_aql::{AdapterBuilder, EndpointMode, SizeLimits};
 use mcp_aql_conformance::Mode;
 use model::{Climate, Lamp, Link, NewBed};
 use serde_json::json;
@@ -20,7 +20,7 @@ pub use model::{Bed, Crop};
 /// The initial number of beds.
 const BEDS: u32 = 60;
 /// Low limits make the tests of limits fast.
-const LIMITS: Limits = Limits {
+const LIMITS: SizeLimits = SizeLimits {
     max_request_size: 96 << 10,
     max_response_size: 1 << 20,
     max_string_length: 80 << 10,
@@ -67,7 +67,7 @@ impl Default for GardenOptions {
 pub struct Garden {
     house: Arc<Mutex<House>>,
     options: GardenOptions,
-    store: Arc<MemoryStore>,
+    store: Arc<MemoryState>,
     cursor_key: CursorKey,
     adapters: Arc<Mutex<HashMap<Mode, Adapter>>>,
 }

@@ -74,15 +74,9 @@ const FOUND_BY_OTHERS: &[(&str, &[&str])] = &[
     ("hint-said-to-be-optional", &["danger.gated", "batch.halts"]),
     ("loop-unstated", &["danger.gated", "batch.halts"]),
     ("loop-without-a-way-out", &["danger.gated", "tools.description_current"]),
-    // A deletion of everything leaves no item for the calls after it.
-    (
-        "deletes-everything",
-        &["confirmation.accepted", "confirmation.nothing_before", "confirmation.unknown_token"],
-    ),
-    (
-        "deletes-everything-and-errors-are-texts",
-        &["confirmation.accepted", "confirmation.nothing_before", "confirmation.unknown_token"],
-    ),
+    // A deletion of everything leaves no item for the calls after it, and takes the items of other checks at the same time.
+    ("deletes-everything", &["*"]),
+    ("deletes-everything-and-errors-are-texts", &["*"]),
     // Introspection is compared with the descriptions of tools and with other lists.
     ("empty-family-says-nothing", &["introspection.list_complete"]),
     ("operation-left-off-the-list", &["tools.description_current"]),

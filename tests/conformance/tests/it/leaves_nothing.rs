@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_aql::transport::ServeStream as _;
-use mcp_aql::{AdapterBuilder, Limits};
+use mcp_aql::{AdapterBuilder, SizeLimits};
 use mcp_aql_conformance::{Category, MemoryTarget, Report, Runner, Settings};
 use mcp_aql_conformance_tests::{Garden, GardenOptions, Warehouse, found, garden};
 use serde_json::{Value, json};
@@ -64,13 +64,13 @@ async fn what_may_not_be_deleted_is_told() {
 async fn the_smallest_limits_hide_nothing_of_the_adapter() {
     // REQ-ENC-12, REQ-INT-09
     let limits = |builder: AdapterBuilder| {
-        builder.limits(Limits {
+        builder.limits(SizeLimits {
             max_request_size: 64 << 10,
             max_response_size: 1 << 20,
             max_string_length: 64 << 10,
             max_array_elements: 100,
             max_nesting_depth: 8,
-            ..Limits::default()
+            ..SizeLimits::default()
         })
     };
     let garden = Garden::new(GardenOptions { build: limits, ..GardenOptions::default() });

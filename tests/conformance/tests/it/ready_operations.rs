@@ -3,7 +3,7 @@
 
 use mcp_aql::AdapterBuilder;
 use mcp_aql::prelude::*;
-use mcp_aql::resource::MemoryStore;
+use mcp_aql::resource::MemoryRecords;
 use mcp_aql::testing::conformance::{File, Settings};
 use mcp_aql::testing::conformance_report;
 use mcp_aql_conformance_tests::found;
@@ -134,8 +134,8 @@ fn get_weather(
 fn helpdesk() -> AdapterBuilder {
     Adapter::builder("helpdesk")
         .without_config()
-        .resource(MemoryStore::<Tag>::new())
-        .resource(MemoryStore::<Ticket>::new())
+        .resource(MemoryRecords::<Tag>::new())
+        .resource(MemoryRecords::<Ticket>::new())
         .operation(get_temperature {})
 }
 

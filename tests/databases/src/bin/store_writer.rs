@@ -4,7 +4,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use mcp_aql::store::{Change, Expected, NewRecord, SqliteStore, Store, StoreError};
+use mcp_aql::store::{Change, Expected, NewRecord, SqliteState, StateStore, StoreError};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -13,7 +13,7 @@ async fn main() -> ExitCode {
         eprintln!("store_writer FILE NAME");
         return ExitCode::FAILURE;
     };
-    match write(&SqliteStore::open(file), &name).await {
+    match write(&SqliteState::open(file), &name).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -23,7 +23,7 @@ async fn main() -> ExitCode {
 }
 
 /// Each write adds a record and updates the one that holds the latest number.
-async fn write(store: &impl Store, name: &str) -> Result<(), StoreError> {
+async fn write(store: &impl StateStore, name: &str) -> Result<(), StoreError> {
     let mut out = std::io::stdout();
     let mut latest = Expected::Absent;
     for number in 0_u64.. {

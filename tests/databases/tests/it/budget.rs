@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 static SQLITE: LazyLock<SqlTable<Item>> = LazyLock::new(|| table(Dialect::Sqlite));
 
 /// The same rows in memory and in a database.
-struct Store {
+struct StateStore {
     items: Vec<Item>,
     connection: Mutex<rusqlite::Connection>,
 }
 
 #[operations]
-impl Store {
+impl StateStore {
     /// List the items in memory.
     #[operation(category = "READ")]
     fn list_rows(
@@ -48,7 +48,7 @@ impl Store {
 fn adapter(items: &[Item], budget: usize) -> Adapter {
     let connection = sqlite::database();
     sqlite::insert(&connection, items);
-    let store = Store { items: items.to_vec(), connection: Mutex::new(connection) };
+    let store = StateStore { items: items.to_vec(), connection: Mutex::new(connection) };
     let builder = Adapter::builder("budget").operations(store).result_budget(budget);
     builder.without_config().build().unwrap()
 }

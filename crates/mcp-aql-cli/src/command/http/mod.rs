@@ -8,9 +8,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use clap::builder::RangedI64ValueParser;
-use mcp_aql_core::BuildError;
-use mcp_aql_core::adapter::{Adapter, HttpTable};
-use mcp_aql_core::main_error::{Error, Result};
+use mcp_aql_core::internal::adapter::HttpTable;
+use mcp_aql_core::{Adapter, BuildError, Error, Result};
 use mcp_aql_server::stop::on_signal;
 use mcp_aql_server::{HttpOptions, ServeHttp as _, bind};
 

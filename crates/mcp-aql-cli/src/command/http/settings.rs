@@ -1,7 +1,8 @@
 //! The settings of serving over HTTP for `config show`, with their sources.
 
-use mcp_aql_core::adapter::{Adapter, HttpTable};
-use mcp_aql_core::config_entry::{Setting, SettingSource};
+use mcp_aql_core::Adapter;
+use mcp_aql_core::internal::adapter::HttpTable;
+use mcp_aql_core::internal::config::{Setting, SettingSource};
 use mcp_aql_server::HttpOptions;
 use serde_json::{Value, json};
 

@@ -55,7 +55,7 @@ struct Sample<'r> {
 }
 
 /// The result of a comparison: a finding if something was wrong.
-type Outcome = Result<(), Box<Finding>>;
+type CheckResult = Result<(), Box<Finding>>;
 
 pub(super) async fn combined_controls(run: &Run, cases: &Cases) {
     let lists = run.adapter.reads().filter(|operation| {
@@ -85,7 +85,7 @@ pub(super) async fn combined_controls(run: &Run, cases: &Cases) {
 }
 
 /// Compares all combinations of one operation. Returns `None` and skips the case if that is not possible.
-async fn outcomes(run: &Run, operation: &Operation, cases: &Cases) -> Option<Vec<Outcome>> {
+async fn outcomes(run: &Run, operation: &Operation, cases: &Cases) -> Option<Vec<CheckResult>> {
     let sample = Sample::read(run, operation, cases).await?;
     let conditions = sample.conditions();
     let mut outcomes = Vec::new();
@@ -211,7 +211,7 @@ impl<'r> Sample<'r> {
     }
 
     /// Filters by two conditions at once.
-    async fn filtered_twice(&self, pair: [Condition<'_>; 2]) -> Option<Outcome> {
+    async fn filtered_twice(&self, pair: [Condition<'_>; 2]) -> Option<CheckResult> {
         let reply = self.call(&[("filter", filter_of(&pair))]).await?;
         if reply.failure().is_some() && keys(self.run, self.operation).is_empty() {
             // The keys of a filter without a named type are unknown.
@@ -229,7 +229,7 @@ impl<'r> Sample<'r> {
     }
 
     /// Sorts the items that meet a condition in both orders, and reads them in pages.
-    async fn sorted(&self, condition: Option<Condition<'_>>) -> Option<Vec<Outcome>> {
+    async fn sorted(&self, condition: Option<Condition<'_>>) -> Option<Vec<CheckResult>> {
         let met: Vec<_> = self
             .items
             .iter()
@@ -298,7 +298,7 @@ impl<'r> Sample<'r> {
         request: &[(&str, Value)],
         large: &Exchange,
         sort_field: Option<&str>,
-    ) -> Option<Outcome> {
+    ) -> Option<CheckResult> {
         let whole = items_of(large);
         if !pages::is_paged(self.operation) || whole.len() <= SMALL_PAGE_SIZE {
             return None;
@@ -355,7 +355,7 @@ impl<'r> Sample<'r> {
 }
 
 /// The result of a comparison.
-fn outcome(holds: bool, finding: impl FnOnce() -> Finding) -> Outcome {
+fn outcome(holds: bool, finding: impl FnOnce() -> Finding) -> CheckResult {
     if holds { Ok(()) } else { Err(Box::new(finding())) }
 }
 

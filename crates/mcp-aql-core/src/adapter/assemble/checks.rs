@@ -9,8 +9,8 @@ use crate::adapter::{Parts, Settings};
 use crate::introspection::other_than_text_keys;
 use crate::operation::{DataKey, OperationSpec, Parameter, RegisteredOperation};
 use crate::router::{EndpointProfile, Entry};
-use crate::shape::{Faults, Path, Shapes};
-use crate::spec::ParameterSpec;
+use crate::schema::shape::{Faults, Path, Shapes};
+use crate::schema::spec::ParameterSpec;
 
 /// The advice for operations that a person must confirm.
 const CHANNEL_ADVICE: &str = "add `.safety_loop(…)` with a `.channel(…)` (cargo feature `safety`)";

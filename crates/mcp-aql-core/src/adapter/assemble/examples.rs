@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use crate::call::validation::{Known, ValidationRules, validate};
 use crate::introspection::{repeats_the_table, sample_params};
 use crate::operation::RegisteredOperation;
-use crate::shape::Shapes;
-use crate::validate::{Known, Rules, validate};
+use crate::schema::shape::Shapes;
 
 /// The examples of an operation and a sample call. The sample is the author's first example, or is
 /// generated from the table; a generated one is also shown as an example if it contains more. All of them
@@ -15,7 +15,7 @@ pub(super) fn examples(
     shapes: &Shapes,
     problems: &mut Vec<String>,
 ) -> (Vec<(String, String)>, Option<String>) {
-    let rules = Rules {
+    let rules = ValidationRules {
         strict: true,
         camel_case_aliases: false,
         json_texts: None,

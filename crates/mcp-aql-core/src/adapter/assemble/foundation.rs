@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::adapter::{Parts, Settings};
-use crate::audit::{Audit, AuditFile, AuditStore};
+use crate::config::file_access::{ForbiddenAccess, exposures};
 use crate::extension::StartedExtension;
-use crate::file_access::{ForbiddenAccess, exposures};
 use crate::gatekeeper::Trust;
-use crate::recorder::{RecordedStore, RecorderSlot};
+use crate::observe::audit::{Audit, AuditFile, AuditStore};
+use crate::observe::recorder::{RecordedStore, RecorderSlot};
 use crate::services::Services;
-use crate::store::{MemoryStore, MonitoredStore, Ready, Store};
+use crate::store::{MemoryState, MonitoredStore, Ready, StateStore};
 
 /// The services on which the stages of a call depend.
 pub(super) struct Foundation {
@@ -40,14 +40,14 @@ impl Foundation {
 }
 
 /// The store for the state of gates, executions and extensions.
-fn store(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Arc<dyn Store> {
+fn store(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Arc<dyn StateStore> {
     if let Some(store) = &parts.store {
         return Arc::clone(store);
     }
     let mut extensions = settings.extensions.iter();
     extensions
         .find_map(|extension| extension.default_store(&parts.name, problems))
-        .unwrap_or_else(|| Arc::new(MemoryStore::default()))
+        .unwrap_or_else(|| Arc::new(MemoryState::default()))
 }
 
 /// The audit log with its sinks.

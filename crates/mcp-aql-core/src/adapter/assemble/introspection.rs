@@ -6,16 +6,16 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value};
 
 use crate::adapter::{Parts, Settings};
-use crate::catalog::Views;
-use crate::further_query::FurtherQueries;
 use crate::gatekeeper;
+use crate::introspection::catalog::Views;
 use crate::introspection::{
     self, Introspection, ListedOperation, ListedType, ProtocolFacts, protocol_head,
     protocol_of_part,
 };
+use crate::operation::further_query::FurtherQueries;
 use crate::operation::summary;
 use crate::router::{Entry, Registry};
-use crate::shape::Members;
+use crate::schema::shape::Members;
 
 /// The further queries of `introspect`, besides operations and types (choice C-35).
 pub(super) fn further_queries(

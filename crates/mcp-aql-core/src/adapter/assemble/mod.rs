@@ -13,18 +13,18 @@ use std::sync::{Arc, Once};
 use self::checks::{check_parts, chosen_profile};
 use self::foundation::Foundation;
 use self::introspection::{further_queries, render, views};
-use self::operations::{DescribedOperations, Operations};
+use self::operations::{DescribedOperations, OperationSet};
 use http::Extensions;
 
-use super::{Adapter, BuildError, Inner, Parts, Settings};
-use crate::access::AccessRules;
+use super::{Adapter, AdapterState, BuildError, Parts, Settings};
 use crate::call::{CallSettings, Pipeline};
-use crate::catalog::{Catalog, Views};
-use crate::concurrency::ConcurrencyLimit;
+use crate::config::access::AccessRules;
 use crate::execution::Executions;
+use crate::execution::concurrency::ConcurrencyLimit;
 use crate::extension::{ExtensionParts, RegisteredAdapter, StartedExtension};
 use crate::gatekeeper::{CallTokens, Gatekeeper};
-use crate::recorder::RecorderSlot;
+use crate::introspection::catalog::{Catalog, Views};
+use crate::observe::recorder::RecorderSlot;
 use crate::router::{EndpointProfile, Registry};
 use crate::services::Services;
 
@@ -41,7 +41,7 @@ pub(super) fn assemble(
         Foundation::new(&parts, &mut settings, &recorder, &mut problems);
     let access = settings.access.rules(&parts.name, &mut problems);
     let mut operations =
-        Operations::register(&parts, (&settings, &access), &profile, &extensions, &mut problems);
+        OperationSet::register(&parts, (&settings, &access), &profile, &extensions, &mut problems);
     operations.check(&mut settings, &mut problems);
     let tokens = Arc::new(CallTokens::new(Arc::clone(&services), &settings.gate));
     let mut added = connect(extensions, &operations, &profile, &tokens, &mut problems);
@@ -77,7 +77,7 @@ pub(super) fn assemble(
         catalog,
         extensions: Extensions::default(),
         drain_timeout: settings.drain_timeout,
-        inner: Arc::new(Inner {
+        inner: Arc::new(AdapterState {
             parts,
             settings,
             pipeline,
@@ -102,7 +102,7 @@ fn gatekeeper(
 /// Connects the extensions with the registered operations.
 fn connect(
     extensions: Vec<Box<dyn StartedExtension>>,
-    operations: &Operations,
+    operations: &OperationSet,
     profile: &EndpointProfile,
     tokens: &Arc<CallTokens>,
     problems: &mut Vec<String>,

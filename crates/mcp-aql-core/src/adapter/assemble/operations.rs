@@ -12,21 +12,21 @@ use super::checks::{
 use super::examples::examples;
 use super::introspection::returns_of_introspect;
 use super::parameters::parameters;
-use crate::access::AccessRules;
 use crate::adapter::{Parts, Settings};
-use crate::catalog::Description;
+use crate::config::access::AccessRules;
 use crate::execution::{self, ExecutionState};
 use crate::extension::{ExtensionOperation, StartedExtension};
-use crate::further_query::FurtherQueries;
 use crate::gatekeeper::{self, GatedOperation, OperationGates, PermissionPlan};
+use crate::introspection::catalog::Description;
 use crate::introspection::{self, TypeRegistry};
+use crate::operation::further_query::FurtherQueries;
 use crate::operation::{Composites, DataKey, Handler, OperationSpec, Plain, RegisteredOperation};
 use crate::router::{EndpointProfile, Entry, Family};
-use crate::shape::{Compiler, Members, Shapes};
-use crate::spec::ReturnsSpec;
+use crate::schema::shape::{Compiler, Members, Shapes};
+use crate::schema::spec::ReturnsSpec;
 
 /// The operations of an adapter while it is built.
-pub(super) struct Operations {
+pub(super) struct OperationSet {
     pub(super) entries: Vec<Entry>,
     /// The descriptions of their results, in the same order.
     pub(super) returns: Vec<Members>,
@@ -45,7 +45,7 @@ pub(super) struct DescribedOperations {
     pub(super) types: BTreeMap<String, Members>,
 }
 
-impl Operations {
+impl OperationSet {
     /// Registers `introspect`, the reserved operations, those of the author, and those on executions.
     pub(super) fn register(
         parts: &Parts,

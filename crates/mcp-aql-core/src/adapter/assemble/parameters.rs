@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use crate::introspection::TypeRegistry;
 use crate::operation::{CompositeTable, Composites, OperationSpec, Parameter, ParameterEntry};
 use crate::paging::CursorKey;
-use crate::shape::{Compiler, Kind};
-use crate::spec::{InputSpec, Merge, ParameterSpec};
+use crate::schema::shape::{Compiler, Kind};
+use crate::schema::spec::{InputSpec, Merge, ParameterSpec};
 
 /// The parameters of an operation, with expanded groups (REQ-INT-26).
 pub(super) fn parameters(
@@ -133,7 +133,7 @@ fn check_replaced(
     problems: &mut Vec<String>,
     seen: &mut Vec<String>,
 ) {
-    let name = crate::shape::input_name(&types.input(input.schema));
+    let name = crate::schema::shape::input_name(&types.input(input.schema));
     if seen.contains(&name) {
         return;
     }
@@ -183,7 +183,7 @@ fn default_of(
 
 /// The description of the parameter `input` (REQ-UPD-12).
 fn input_description(input: &InputSpec, types: &mut TypeRegistry) -> String {
-    let name = crate::shape::input_name(&types.input(input.schema));
+    let name = crate::schema::shape::input_name(&types.input(input.schema));
     let fields: Vec<_> = input.names().collect();
     format!("Fields to change ({name}): {}. Null removes an optional one.", fields.join(", "))
 }

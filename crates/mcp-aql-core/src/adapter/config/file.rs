@@ -6,13 +6,13 @@ use mcp_aql_protocol::nearest_name;
 use serde::Deserialize;
 
 use super::root_keys::RootKeys;
-use crate::access::AccessTable;
 use crate::adapter::HttpTable;
-use crate::config_entry::{ConfigSources, SettingSource};
+use crate::config::access::AccessTable;
+use crate::config::file_access::read_settings;
+use crate::config::setting::{ConfigSources, SettingSource};
 use crate::extension::Extension;
-use crate::file_access::read_settings;
 use crate::gatekeeper::GateTable;
-use crate::log_format::LogFormat;
+use crate::observe::log_format::LogFormat;
 
 /// The content of a configuration file.
 pub(super) struct ConfigFile {

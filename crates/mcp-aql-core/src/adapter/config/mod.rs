@@ -14,12 +14,12 @@ use std::time::Duration;
 pub(super) use self::file::KEYS as CORE_KEYS;
 use self::file::{ConfigError, ConfigFile, ExecutionsTable};
 use super::Settings;
-use crate::config_entry::{Setting, SettingSource};
+use crate::config::file_access::{ForbiddenAccess, SettingPath, exposures};
+use crate::config::setting::{Setting, SettingSource};
+use crate::config::tightening::Tightening;
+use crate::config::user_directory::{self, Purpose};
 use crate::execution::ExecutionOptions;
-use crate::file_access::{ForbiddenAccess, SettingPath, exposures};
 use crate::router::EndpointMode;
-use crate::tightening::Tightening;
-use crate::user_directory::{self, Purpose};
 
 /// The name of the configuration file, in the user's configuration directory and in the working directory.
 const FILE_NAME: &str = "mcp-aql.toml";

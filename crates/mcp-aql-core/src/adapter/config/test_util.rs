@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::file::ConfigFile;
 use super::{FILE_NAME, Settings, apply_file, apply_project};
-use crate::config_entry::ConfigSources;
+use crate::config::setting::ConfigSources;
 use crate::extension::Extension;
 
 /// Settings with an extension.

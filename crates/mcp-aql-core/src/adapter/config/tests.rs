@@ -124,26 +124,21 @@ const LOOSE: &[(&str, &str)] = &[
         "[[gatekeeper.policies]]\noperation = 'delete_*'\npermission = 'allow'",
         "gatekeeper.policies: allow delete_*",
     ),
-    #[cfg(feature = "limits")]
     ("[rate_limits]\nrequests_per_minute = 61", "limit global:minute"),
-    #[cfg(feature = "limits")]
     (
         "[[api_limits]]\nscope = 'global'\nlimit = 60\nwindow = 'minute'\nburst = 9",
         "limit global:minute",
     ),
-    #[cfg(feature = "limits")]
     ("[[quotas]]\nmetric = 'cost_per_month'\nhard_stop = 11", "quota cost_per_month"),
-    #[cfg(feature = "limits")]
     ("[cost]\nper_call = 0.0", "cost"),
 ];
 
 /// Settings in which everything is restricted.
 fn strict() -> Settings {
     let mut settings = Settings::default();
-    settings.gate.trust = Some(crate::Trust::new(crate::TrustLevel::Validated));
-    #[cfg(feature = "limits")]
+    settings.gate.trust = Some(crate::gatekeeper::Trust::new(crate::TrustLevel::Validated));
     {
-        use crate::limits::{ApiLimit, CostModel, LimitsExtension, Metric, Quota, RateLimits};
+        use crate::rate_limits::{ApiLimit, CostModel, LimitsExtension, Metric, Quota, RateLimits};
         settings.extend(Box::new(LimitsExtension(Some(
             RateLimits::new()
                 .limit(ApiLimit::global(60).burst(8))
@@ -184,11 +179,8 @@ fn a_file_in_the_working_directory_makes_stricter_what_it_can() {
         "[gatekeeper.trust]\nlevel = 'untested'",
         "[[gatekeeper.policies]]\noperation = 'a'\npermission = 'deny'",
         "[[gatekeeper.policies]]\noperation = 'a'\npermission = 'confirm'",
-        #[cfg(feature = "limits")]
         "[rate_limits]\nrequests_per_minute = 5",
-        #[cfg(feature = "limits")]
         "[[api_limits]]\nscope = 'endpoint'\nendpoint = 'read'\nlimit = 60\nwindow = 'hour'",
-        #[cfg(feature = "limits")]
         "[[quotas]]\nmetric = 'cost_per_month'\nwarn = 5\nhard_stop = 9",
     ] {
         let mut settings = strict();

@@ -17,13 +17,13 @@ use super::request::{AuditIds, GateRequest};
 use super::token::{STATE_CHANGED, TokenScope, Validity};
 use super::token_text::TokenKind;
 use super::{confirmation_message, settings};
-use crate::approvals::{ApprovalRequest, Approvals};
-use crate::clock;
 use crate::error::OperationError;
-use crate::future::BoxFuture;
+use crate::gatekeeper::approvals::{ApprovalRequest, Approvals};
+use crate::observe::redact::redacted;
 use crate::operation::{Preview, RegisteredOperation};
-use crate::redact::redacted;
 use crate::services::Services;
+use crate::util::clock;
+use crate::util::future::BoxFuture;
 use ticket::{ConfirmationTicket, Proof};
 
 /// Requires a confirmation of calls whose trust, danger or policies ask for one.

@@ -5,11 +5,11 @@ use super::super::request::{AuditIds, GateRequest};
 use super::super::token::TokenClaim;
 use super::super::token_text::TokenKind;
 use super::{ConfirmationGate, RequiredConfirmation};
-use crate::approvals::{ApprovalClaim, Approvals};
-use crate::audit::{ConfirmationStep, ConfirmedBy};
 use crate::error::OperationError;
-use crate::future::BoxFuture;
+use crate::gatekeeper::approvals::{ApprovalClaim, Approvals};
+use crate::observe::audit::{ConfirmationStep, ConfirmedBy};
 use crate::store::Change;
+use crate::util::future::BoxFuture;
 
 /// A confirmation that must be consumed before the call runs (REQ-TOK-07, REQ-TOK-10).
 pub(super) struct ConfirmationTicket<'a> {

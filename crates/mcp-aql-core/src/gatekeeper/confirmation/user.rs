@@ -11,11 +11,11 @@ use super::super::token::{STATE_CHANGED, Validity};
 use super::super::token_text::TokenKind;
 use super::ticket::{ConfirmationTicket, Proof};
 use super::{ConfirmationGate, RequiredConfirmation, message};
-use crate::audit::{ConfirmationStep, ConfirmedBy};
-use crate::clock;
-use crate::concurrency::given_up;
-use crate::elicitation::{AskUser, Elicitation, RepeatedCall, UserAnswer, UserQuestion};
+use crate::caller::elicitation::{AskUser, Elicitation, RepeatedCall, UserAnswer, UserQuestion};
 use crate::error::OperationError;
+use crate::execution::concurrency::given_up;
+use crate::observe::audit::{ConfirmationStep, ConfirmedBy};
+use crate::util::clock;
 
 /// The detail of the error for a call that the user has not confirmed.
 pub(crate) const USER_ANSWER: &str = "user_answer";

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use mcp_aql_protocol::Limits;
+use mcp_aql_protocol::SizeLimits;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ fn reply(data: &impl Serialize, limits: ReplyLimits, envelope: &Envelope) -> Rep
 }
 
 fn limits(result_budget: usize, form: ReplyForm) -> ReplyLimits {
-    ReplyLimits::new(&Limits { result_budget, ..Limits::default() }).in_form(form)
+    ReplyLimits::new(&SizeLimits { result_budget, ..SizeLimits::default() }).in_form(form)
 }
 
 /// The plain text of a reply in either form.

@@ -6,10 +6,9 @@ mod queries;
 mod tables;
 
 use futures_util::FutureExt as _;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::operation::{CallScope, Context};
-use mcp_aql_core::paging::CursorKey;
-use mcp_aql_core::warning::Warning;
+use mcp_aql_core::internal::operation::CallScope;
+use mcp_aql_core::internal::paging::CursorKey;
+use mcp_aql_core::{Context, OperationError, Warning};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use futures_util::FutureExt as _;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::paging::CursorKey;
+use mcp_aql_core::OperationError;
+use mcp_aql_core::internal::paging::CursorKey;
 use mcp_aql_protocol::ErrorCode;
 use serde_json::{Value, json};
 
@@ -370,7 +370,11 @@ fn page_controls_that_do_not_fit_are_refused() {
     // REQ-PAG-02, REQ-PAG-03
     let refused = |params: Value| {
         let error = read(&QueryOptions::new(), from_a("both", params)).unwrap_err();
-        assert!(!mcp_aql_core::text::leaks_internals(error.message()), "{}", error.message());
+        assert!(
+            !mcp_aql_core::internal::text::leaks_internals(error.message()),
+            "{}",
+            error.message()
+        );
         (error.code(), error.details().clone())
     };
     let (code, details) = refused(json!({ "first": 2, "after": "abc" }));

@@ -1,6 +1,6 @@
 //! Tests of the parameters and their description.
 
-use mcp_aql_core::shape::{Faults, Path, Shapes, describe};
+use mcp_aql_core::internal::schema::shape::{Faults, Path, Shapes, describe};
 use serde_json::{Value, json};
 
 use super::super::RelationshipQuery;
@@ -42,7 +42,7 @@ fn parameters_are_described() {
         .parameters
         .iter()
         .map(|parameter| {
-            let mut members = mcp_aql_core::shape::Members::new();
+            let mut members = mcp_aql_core::internal::schema::shape::Members::new();
             describe(&parameter.shape, &Shapes::new(), &mut members);
             assert!(!parameter.description.is_empty());
             (parameter.name, parameter.required, json_of(&members))

@@ -1,11 +1,11 @@
 //! Databases of drivers that people use.
 
-#[cfg(feature = "rusqlite")]
+#[cfg(feature = "sqlite")]
 mod rusqlite;
-#[cfg(feature = "tokio-postgres")]
+#[cfg(feature = "postgres")]
 mod tokio_postgres;
 
-#[cfg(feature = "rusqlite")]
+#[cfg(feature = "sqlite")]
 pub use rusqlite::{RusqliteDatabase, RusqliteTransaction, driver as rusqlite_driver};
-#[cfg(feature = "tokio-postgres")]
+#[cfg(feature = "postgres")]
 pub use tokio_postgres::{PostgresDatabase, PostgresTransaction};

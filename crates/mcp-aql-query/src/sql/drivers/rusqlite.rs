@@ -14,7 +14,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::sql::{
-    Access, Database, DatabaseError, Dialect, SqlValue, Statement, Transaction, WaitLimits,
+    AccessMode, Database, DatabaseError, Dialect, SqlValue, Statement, Transaction, WaitLimits,
 };
 
 /// A SQLite database for [`SqlStore`](super::super::SqlStore). Clones share it.
@@ -74,7 +74,7 @@ impl RusqliteDatabase {
         &self,
         call: impl FnOnce(&mut Connection) -> Result<T, DatabaseError> + Send + 'static,
     ) -> Result<T, DatabaseError> {
-        let mut connection = self.connection(Access::Write).await?;
+        let mut connection = self.connection(AccessMode::Write).await?;
         let limits = self.limits;
         spawn_blocking(move || {
             connection.busy_timeout(limits.of_lock()).map_err(failure)?;
@@ -85,11 +85,11 @@ impl RusqliteDatabase {
 
     async fn connection(
         &self,
-        access: Access,
+        access: AccessMode,
     ) -> Result<OwnedMutexGuard<Connection>, DatabaseError> {
         let connection = match access {
-            Access::Read => &self.reader,
-            Access::Write => &self.writer,
+            AccessMode::Read => &self.reader,
+            AccessMode::Write => &self.writer,
         };
         self.limits.connect(Arc::clone(connection).lock_owned()).await
     }
@@ -110,12 +110,12 @@ impl Database for RusqliteDatabase {
         Arc::as_ptr(&self.writer).addr()
     }
 
-    async fn begin(&self, access: Access) -> Result<RusqliteTransaction, DatabaseError> {
+    async fn begin(&self, access: AccessMode) -> Result<RusqliteTransaction, DatabaseError> {
         let connection = self.connection(access).await?;
         let limits = self.limits;
         let begin = match access {
-            Access::Read => "BEGIN",
-            Access::Write => "BEGIN IMMEDIATE",
+            AccessMode::Read => "BEGIN",
+            AccessMode::Write => "BEGIN IMMEDIATE",
         };
         spawn_blocking(move || {
             connection.busy_timeout(limits.of_lock()).map_err(failure)?;

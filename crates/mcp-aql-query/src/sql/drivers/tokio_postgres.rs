@@ -9,7 +9,7 @@ use tokio::sync::OnceCell;
 use tokio_postgres::types::{ToSql, Type};
 
 use crate::sql::{
-    Access, Database, DatabaseError, Dialect, PostgresReport, SqlValue, Statement, Transaction,
+    AccessMode, Database, DatabaseError, Dialect, PostgresReport, SqlValue, Statement, Transaction,
     Turn, WaitLimits, Writers,
 };
 
@@ -74,7 +74,7 @@ impl Database for PostgresDatabase {
         std::ptr::from_ref(self.pool.manager()).addr()
     }
 
-    async fn begin(&self, access: Access) -> Result<PostgresTransaction, DatabaseError> {
+    async fn begin(&self, access: AccessMode) -> Result<PostgresTransaction, DatabaseError> {
         let turn = self.writers.turn(access, &self.limits).await?;
         let connection = self.limits.connect(self.pool.get()).await?;
         let connection = connection.map_err(|error| match error {
@@ -100,7 +100,7 @@ pub struct PostgresTransaction {
     /// Missing after the end of the transaction.
     connection: Option<Object>,
     limits: WaitLimits,
-    access: Access,
+    access: AccessMode,
     /// The turn of a transaction that writes.
     _turn: Turn,
 }
@@ -163,8 +163,8 @@ impl Transaction for PostgresTransaction {
         };
         // Without an answer, the transaction may have ended either way.
         Err(match self.access {
-            Access::Read => DatabaseError::Busy(cause),
-            Access::Write => DatabaseError::Unknown(cause),
+            AccessMode::Read => DatabaseError::Busy(cause),
+            AccessMode::Write => DatabaseError::Unknown(cause),
         })
     }
 }

@@ -94,10 +94,10 @@ impl Key {
         /// The maximum number of keys.
         const MAX_KEYS: usize = 100;
         #[derive(Deserialize)]
-        struct KeySet {
+        struct JwkSet {
             keys: Vec<serde_json::Value>,
         }
-        let set: KeySet = serde_json::from_slice(json).ok()?;
+        let set: JwkSet = serde_json::from_slice(json).ok()?;
         let keys = set.keys.into_iter().take(MAX_KEYS);
         Some(keys.filter_map(|key| Self::read(serde_json::from_value(key).ok()?)).collect())
     }

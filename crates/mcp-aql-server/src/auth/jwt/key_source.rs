@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_aql_client::http::{Client, HeaderMap, Method, StatusCode, Url, is_local};
-use mcp_aql_core::file_access::{SettingPath, read_settings};
-use mcp_aql_core::main_error::{Error, Result};
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::config::{SettingPath, read_settings};
+use mcp_aql_core::internal::util::lock;
+use mcp_aql_core::{Error, Result};
 use ring::digest::{self, SHA256_OUTPUT_LEN};
 use tokio::time::{Instant, timeout};
 

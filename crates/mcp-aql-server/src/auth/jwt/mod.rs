@@ -9,11 +9,10 @@ mod token;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mcp_aql_core::clock::TimeSource;
-use mcp_aql_core::file_access::SettingPath;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::main_error::{Error, Result};
-use mcp_aql_core::principal::Principal;
+use mcp_aql_core::internal::caller::Principal;
+use mcp_aql_core::internal::config::SettingPath;
+use mcp_aql_core::internal::util::clock::TimeSource;
+use mcp_aql_core::{BoxFuture, Error, Result};
 use serde::Deserialize;
 
 pub use self::key::Algorithm;

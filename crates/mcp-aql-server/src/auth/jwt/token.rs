@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use mcp_aql_core::principal::Principal;
+use mcp_aql_core::internal::caller::Principal;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

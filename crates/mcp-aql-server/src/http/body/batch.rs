@@ -8,7 +8,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::future::join_all;
 use futures_util::{StreamExt as _, stream};
-use mcp_aql_core::principal::Principal;
+use mcp_aql_core::internal::caller::Principal;
 use serde_json::value::RawValue;
 
 use super::super::direct_reply::events;

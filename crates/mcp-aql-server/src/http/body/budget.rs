@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio_util::sync::CancellationToken;
 
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::util::lock;
 
 /// A limit on the bytes of all requests that are being received.
 ///

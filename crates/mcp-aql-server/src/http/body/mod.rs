@@ -23,9 +23,9 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, stream};
-use mcp_aql_core::future::{BoxFuture, erased};
-use mcp_aql_core::principal::Principal;
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::BoxFuture;
+use mcp_aql_core::internal::caller::Principal;
+use mcp_aql_core::internal::util::{erased, lock};
 use tokio::time::Instant;
 use tower_service::Service;
 

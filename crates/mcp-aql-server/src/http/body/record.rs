@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use axum::body::{Body, Bytes};
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::util::lock;
 
 use super::super::original_message::OriginalText;
 use super::budget::BodyShare;

@@ -6,8 +6,8 @@ use axum::body::HttpBody as _;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use mcp_aql_core::principal::Principal;
-use mcp_aql_core::request::{parse, too_large};
+use mcp_aql_core::internal::caller::Principal;
+use mcp_aql_core::internal::request::{parse, too_large};
 use tokio::time::Instant;
 
 use super::BodyGuard;

@@ -8,8 +8,8 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::Response;
 use futures_util::TryStreamExt as _;
-use mcp_aql_core::principal::Principal;
-use mcp_aql_core::request::readable;
+use mcp_aql_core::internal::caller::Principal;
+use mcp_aql_core::internal::request::readable;
 
 use super::super::current_request::{SessionProblem, observe_session};
 use super::super::long_id::{self, splice};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::util::lock;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 

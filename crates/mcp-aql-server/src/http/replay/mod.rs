@@ -12,7 +12,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use futures_util::Stream;
-use mcp_aql_core::sync::lock;
+use mcp_aql_core::internal::util::lock;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 
 pub(super) use self::event_id::{EventId, StreamId};

@@ -19,7 +19,7 @@ use databases::{Databases, ask};
 use mcp_aql::Adapter;
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::{Dialect, SqlTable};
-use mcp_aql::resource::{MemoryStore, SqlStore};
+use mcp_aql::resource::{MemoryRecords, SqlStore};
 use mcp_aql_sqlx::{SqlxPostgres, SqlxSqlite};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -183,7 +183,7 @@ fn the_stores_answer_as_the_store_in_memory() {
     let calls = proptest::collection::vec(a_call(), 1..40);
     let outcome = TestRunner::new(config).run(&calls, |calls| {
         runtime.block_on(async {
-            let memory = databases::adapter(MemoryStore::<Book>::new());
+            let memory = databases::adapter(MemoryRecords::<Book>::new());
             let others = BOOKS.adapters(&pools).await;
             for (operation, params) in &calls {
                 let expected = ask(&memory, operation, params).await;

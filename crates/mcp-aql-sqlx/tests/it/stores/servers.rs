@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use mcp_aql::query::sql::Statement;
-use mcp_aql::resource::{Access, Database, DatabaseError, Transaction, WaitLimits};
+use mcp_aql::resource::{AccessMode, Database, DatabaseError, Transaction, WaitLimits};
 use mcp_aql_sqlx::SqlxPostgres;
 use sqlx::postgres::PgPoolOptions;
 
@@ -34,7 +34,7 @@ async fn a_server_that_does_not_answer_is_left() {
         .connection(Duration::from_millis(500))
         .statement(Duration::from_millis(200));
     let database = SqlxPostgres::new(pool.clone()).wait_limits(limits);
-    for access in [Access::Read, Access::Write] {
+    for access in [AccessMode::Read, AccessMode::Write] {
         state.store(RUNNING, Ordering::SeqCst);
         let mut transaction = in_time(database.begin(access)).await.unwrap();
         transaction.run(statement("SELECT 1")).await.unwrap();
@@ -57,8 +57,8 @@ async fn a_server_that_does_not_answer_is_left() {
         state.store(UNTIL_COMMIT, Ordering::SeqCst);
         let committed = in_time(transaction.commit()).await;
         match access {
-            Access::Read => assert!(matches!(committed, Err(DatabaseError::Busy(_)))),
-            Access::Write => assert!(matches!(committed, Err(DatabaseError::Unknown(_)))),
+            AccessMode::Read => assert!(matches!(committed, Err(DatabaseError::Busy(_)))),
+            AccessMode::Write => assert!(matches!(committed, Err(DatabaseError::Unknown(_)))),
         }
     }
     state.store(RUNNING, Ordering::SeqCst);

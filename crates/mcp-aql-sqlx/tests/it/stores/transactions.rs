@@ -4,7 +4,7 @@ use std::str::FromStr as _;
 use std::time::Duration;
 
 use mcp_aql::query::sql::{SqlValue, Statement};
-use mcp_aql::resource::{Access, Database, DatabaseError, Transaction};
+use mcp_aql::resource::{AccessMode, Database, DatabaseError, Transaction};
 use mcp_aql_sqlx::{SqlxPostgres, SqlxSqlite};
 use sqlx::SqlitePool;
 use sqlx::sqlite::SqliteConnectOptions;
@@ -15,7 +15,7 @@ type Rows = Result<Vec<Vec<SqlValue>>, DatabaseError>;
 
 /// Runs a statement in a transaction of its own.
 async fn run(database: &impl Database, sql: &str, values: Vec<SqlValue>) -> Rows {
-    let mut transaction = database.begin(Access::Write).await?;
+    let mut transaction = database.begin(AccessMode::Write).await?;
     let rows = transaction.run(Statement { sql: sql.to_owned(), values }).await?;
     transaction.commit().await?;
     Ok(rows)
@@ -103,7 +103,7 @@ async fn postgres_checks_the_types_of_values() {
     assert!(message(run(&database, "SELECT $1::text", Vec::new()).await).contains("fewer"));
     assert!(message(run(&database, "SELECT now()", Vec::new()).await).contains("mismatched types"));
     // Changes are refused where nothing is to be changed.
-    let mut transaction = database.begin(Access::Read).await.unwrap();
+    let mut transaction = database.begin(AccessMode::Read).await.unwrap();
     let delete = Statement { sql: "DELETE FROM odd".to_owned(), values: Vec::new() };
     assert!(message(transaction.run(delete).await).contains("read-only"));
 }
@@ -137,7 +137,7 @@ async fn statements_of_a_reader_see_the_same_state() {
 
 async fn see_the_same_state(database: &impl Database) {
     run(database, "CREATE TABLE text (it text)", Vec::new()).await.unwrap();
-    let mut reader = database.begin(Access::Read).await.unwrap();
+    let mut reader = database.begin(AccessMode::Read).await.unwrap();
     for writes in [true, false] {
         let sql = "SELECT count(*) FROM text".to_owned();
         let rows = reader.run(Statement { sql, values: Vec::new() }).await.unwrap();
@@ -155,11 +155,11 @@ async fn a_cancelled_call_that_waits_for_a_lock_leaves_the_pool() {
     let database = SqlxPostgres::new(pool);
     run(&database, "CREATE TABLE text AS SELECT 'a' AS it", Vec::new()).await.unwrap();
     let update = || Statement { sql: "UPDATE text SET it = 'b'".to_owned(), values: Vec::new() };
-    let mut first = database.begin(Access::Write).await.unwrap();
+    let mut first = database.begin(AccessMode::Write).await.unwrap();
     first.run(update()).await.unwrap();
     // The pool has four connections.
     for _ in 0..5 {
-        let mut other = database.begin(Access::Write).await.unwrap();
+        let mut other = database.begin(AccessMode::Write).await.unwrap();
         let waiting = tokio::time::timeout(Duration::from_millis(100), other.run(update())).await;
         assert!(waiting.is_err(), "the other transaction has locked the row");
         let again = message(other.run(update()).await);
@@ -196,7 +196,7 @@ fn a_transaction_is_rolled_back_after_its_runtime() {
         let options = SqliteConnectOptions::from_str(&path).unwrap();
         let database = SqlxSqlite::new(SqlitePool::connect_with(options).await.unwrap());
         run(&database, "CREATE TABLE text (it TEXT NOT NULL)", Vec::new()).await.unwrap();
-        let mut transaction = database.begin(Access::Write).await.unwrap();
+        let mut transaction = database.begin(AccessMode::Write).await.unwrap();
         let sql = "INSERT INTO text VALUES (?)".to_owned();
         transaction.run(Statement { sql, values: vec![text("a")] }).await.unwrap();
         transaction

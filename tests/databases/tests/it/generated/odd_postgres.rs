@@ -1,7 +1,7 @@
 //! An adapter for tables of a database, which `mcp-aql-generate` has written.
 //!
 //! ```console
-//! $ cargo add mcp-aql --features query,tokio-postgres
+//! $ cargo add mcp-aql --features query,postgres
 //! $ cargo add serde --features derive
 //! $ cargo add schemars --features chrono04
 //! $ cargo add chrono --features serde

@@ -8,7 +8,7 @@ use mcp_aql::Adapter;
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::{Dialect, SqlTable, Statement};
 use mcp_aql::query::{CollectionQuery, CursorKey, QueryOptions};
-use mcp_aql::resource::{MemoryStore, PostgresDatabase, RusqliteDatabase, SqlStore, WaitLimits};
+use mcp_aql::resource::{MemoryRecords, PostgresDatabase, RusqliteDatabase, SqlStore, WaitLimits};
 use mcp_aql_tests_databases::postgres;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -515,7 +515,7 @@ async fn callers_choose_an_identifier() {
     let in_sqlite = SqlTable::new(Dialect::Sqlite, "country");
     let in_sqlite = SqlStore::<Country, _>::new(in_sqlite, RusqliteDatabase::new(connection));
     let mut adapters = vec![
-        builder().resource(MemoryStore::<Country>::new()).build().unwrap(),
+        builder().resource(MemoryRecords::<Country>::new()).build().unwrap(),
         builder().resource(in_sqlite).build().unwrap(),
     ];
     if let Some(pool) = postgres::pool_with_schema().await {

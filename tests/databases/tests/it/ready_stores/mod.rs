@@ -18,8 +18,8 @@ use mcp_aql::Adapter;
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::{Dialect, SqlTable, SqlValue, Statement};
 use mcp_aql::resource::{
-    Access, Database, MemoryStore, PostgresDatabase, RecordChange, ResourceRules, ResourceStore,
-    RowFilter, RusqliteDatabase, SqlStore, Transaction,
+    AccessMode, Database, MemoryRecords, PostgresDatabase, RecordChange, ResourceRules,
+    ResourceStore, RowFilter, RusqliteDatabase, SqlStore, Transaction,
 };
 use mcp_aql_tests_databases::postgres;
 use proptest::prelude::*;
@@ -281,7 +281,7 @@ fn the_stores_answer_alike() {
     let calls = proptest::collection::vec(a_call(), 1..40);
     let outcome = TestRunner::new(config).run(&calls, |calls| {
         runtime.block_on(async {
-            let memory = adapter(MemoryStore::<Book>::new());
+            let memory = adapter(MemoryRecords::<Book>::new());
             let mut others = vec![("SQLite", in_sqlite())];
             if let Some(pool) = &pool {
                 others.push(("PostgreSQL", in_postgres(pool).await));
@@ -301,7 +301,7 @@ fn the_stores_answer_alike() {
 
 /// The adapters over each database that there is.
 async fn adapters(pool: Option<&Pool>) -> Vec<(&'static str, Adapter)> {
-    let mut all = vec![("memory", adapter(MemoryStore::<Book>::new())), ("SQLite", in_sqlite())];
+    let mut all = vec![("memory", adapter(MemoryRecords::<Book>::new())), ("SQLite", in_sqlite())];
     if let Some(pool) = pool {
         all.push(("PostgreSQL", in_postgres(pool).await));
     }
@@ -429,7 +429,7 @@ async fn changes_with_history(adapter: &Adapter, database: &impl Database) {
     let listed = ask(adapter, "list_parcels", &json!({})).await;
     assert_eq!(listed["pageInfo"]["totalCount"], 0, "{listed}");
     let statement = Statement { sql: "SELECT event, town FROM history".to_owned(), values: vec![] };
-    let mut transaction = database.begin(Access::Read).await.unwrap();
+    let mut transaction = database.begin(AccessMode::Read).await.unwrap();
     let rows = transaction.run(statement).await.unwrap();
     transaction.commit().await.unwrap();
     let expected = [["created", "Rome"], ["updated", "Rome"], ["deleted", "Oslo"]];

@@ -5,7 +5,7 @@ use mcp_aql::prelude::*;
 use mcp_aql::query::sql::sea_query::Expr;
 use mcp_aql::query::sql::{Dialect, SqlTable};
 use mcp_aql::resource::{
-    Database, MemoryStore, PostgresDatabase, ResourceRules, RowFilter, RusqliteDatabase, SqlStore,
+    Database, MemoryRecords, PostgresDatabase, ResourceRules, RowFilter, RusqliteDatabase, SqlStore,
 };
 use mcp_aql_tests_databases::postgres;
 use proptest::prelude::*;
@@ -159,7 +159,7 @@ struct Pair {
 }
 
 fn in_memory(field: &'static str) -> Pair {
-    let (customers, tickets) = (MemoryStore::<Customer>::new(), MemoryStore::<Ticket>::new());
+    let (customers, tickets) = (MemoryRecords::<Customer>::new(), MemoryRecords::<Ticket>::new());
     let ruled =
         (customers.clone().with_rules(rules(field)), tickets.clone().with_rules(rules(field)));
     let build = |builder: mcp_aql::AdapterBuilder| builder.without_config().build().unwrap();

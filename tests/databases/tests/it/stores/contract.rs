@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use mcp_aql::store::{Change, Expected, MAX_KEY_BYTES, MAX_NAME_BYTES, NewRecord, Record, Store};
+use mcp_aql::store::{
+    Change, Expected, MAX_KEY_BYTES, MAX_NAME_BYTES, NewRecord, Record, StateStore,
+};
 use tokio::task::JoinSet;
 
 pub(crate) use super::executions::results_stay_within_their_budget;
@@ -16,11 +18,11 @@ fn put(key: &str, expected: Expected, value: impl Into<String>) -> Change {
     Change::put("c", key, expected, NewRecord::new(value))
 }
 
-async fn get(store: &dyn Store, key: &str) -> Option<Record> {
+async fn get(store: &dyn StateStore, key: &str) -> Option<Record> {
     store.get("c", key).await.unwrap()
 }
 
-async fn version(store: &dyn Store, key: &str) -> Expected {
+async fn version(store: &dyn StateStore, key: &str) -> Expected {
     Expected::Version(get(store, key).await.unwrap().version)
 }
 
@@ -29,7 +31,7 @@ fn keys(records: &[Record]) -> Vec<&str> {
 }
 
 /// Runs these writes concurrently and returns how many were acknowledged.
-async fn acknowledged(writes: Vec<(Arc<dyn Store>, Vec<Change>)>) -> usize {
+async fn acknowledged(writes: Vec<(Arc<dyn StateStore>, Vec<Change>)>) -> usize {
     let mut tasks = JoinSet::new();
     for (store, changes) in writes {
         tasks.spawn(async move { store.write(changes).await.unwrap() });

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use mcp_aql::store::{SqliteStore, Store};
+use mcp_aql::store::{SqliteState, StateStore};
 use rusqlite::Connection;
 
 use super::fixture::file;
@@ -82,7 +82,7 @@ fn write_until_killed(file: &Path, name: &str, after: Duration) -> u64 {
 /// Checks the integrity of the file. Each name must have all records up to the latest, and at least the acknowledged
 /// ones.
 async fn check(file: &Path, acknowledged: &[(String, u64)]) {
-    let store = SqliteStore::open(file);
+    let store = SqliteState::open(file);
     for (name, count) in acknowledged {
         let records = store.list("records", Some(name), None, usize::MAX).await.unwrap();
         let there = u64::try_from(records.len()).unwrap();
@@ -179,7 +179,7 @@ async fn a_full_disk_is_reported_and_loses_no_acknowledged_write() {
 async fn a_read_only_file_is_reported() {
     use std::os::unix::fs::PermissionsExt as _;
     let (folder, file) = file();
-    SqliteStore::open(&file).prepare().await.unwrap();
+    SqliteState::open(&file).prepare().await.unwrap();
     let program = folder.path().join("store_writer");
     std::fs::copy(PROGRAM, &program).unwrap();
     let mode = |path: &Path, mode| {

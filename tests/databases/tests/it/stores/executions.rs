@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcp_aql::prelude::*;
-use mcp_aql::store::Store;
+use mcp_aql::store::StateStore;
 use mcp_aql::{Adapter, ExecutionOptions};
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ const BUDGET: u64 = 1 << 20;
 /// The size of a result. Four of them exceed the budget.
 const RESULT: usize = 300_000;
 
-fn process(fixture: &StoreFixture) -> (Adapter, Arc<dyn Store>) {
+fn process(fixture: &StoreFixture) -> (Adapter, Arc<dyn StateStore>) {
     let options = ExecutionOptions::new().keep_bytes_per_caller(BUDGET);
     let store = fixture.store();
     let builder = Adapter::builder("echo").operation(execute_echo {}).executions(options);
@@ -54,7 +54,7 @@ async fn run(adapter: &Adapter, fails: bool) -> String {
 }
 
 /// The bytes of all outputs.
-async fn stored(store: &dyn Store) -> u64 {
+async fn stored(store: &dyn StateStore) -> u64 {
     let outputs = store.list("execution_outputs", None, None, 99).await.unwrap();
     outputs.iter().map(|output| output.value.len() as u64).sum()
 }

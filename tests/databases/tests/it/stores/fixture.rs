@@ -4,31 +4,31 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_aql::store::{MemoryStore, PostgresStore, SqliteStore, Store};
+use mcp_aql::store::{MemoryState, PostgresState, SqliteState, StateStore};
 use tempfile::TempDir;
 
 /// Storage that can be opened several times.
 pub(crate) struct StoreFixture {
-    open: Box<dyn Fn() -> Arc<dyn Store> + Send + Sync>,
+    open: Box<dyn Fn() -> Arc<dyn StateStore> + Send + Sync>,
     _folder: Option<TempDir>,
 }
 
 impl StoreFixture {
     /// Opens a store with its own connections, like another process.
-    pub(crate) fn store(&self) -> Arc<dyn Store> {
+    pub(crate) fn store(&self) -> Arc<dyn StateStore> {
         (self.open)()
     }
 }
 
 pub(crate) fn memory() -> StoreFixture {
-    let store = Arc::new(MemoryStore::default());
-    StoreFixture { open: Box::new(move || Arc::<MemoryStore>::clone(&store)), _folder: None }
+    let store = Arc::new(MemoryState::default());
+    StoreFixture { open: Box::new(move || Arc::<MemoryState>::clone(&store)), _folder: None }
 }
 
 pub(crate) fn sqlite() -> StoreFixture {
     let (folder, file) = file();
     StoreFixture {
-        open: Box::new(move || Arc::new(SqliteStore::open(&file))),
+        open: Box::new(move || Arc::new(SqliteState::open(&file))),
         _folder: Some(folder),
     }
 }
@@ -42,8 +42,8 @@ pub(crate) fn file() -> (TempDir, PathBuf) {
 
 pub(crate) async fn postgres() -> Option<StoreFixture> {
     let (address, schema) = schema().await?;
-    let open = move || -> Arc<dyn Store> {
-        Arc::new(PostgresStore::connect(&address).unwrap().schema(&schema))
+    let open = move || -> Arc<dyn StateStore> {
+        Arc::new(PostgresState::connect(&address).unwrap().schema(&schema))
     };
     Some(StoreFixture { open: Box::new(open), _folder: None })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcp_aql::store::{Change, Expected, NewRecord, PostgresStore, Store, StoreError};
+use mcp_aql::store::{Change, Expected, NewRecord, PostgresState, StateStore, StoreError};
 use mcp_aql_tests_databases::postgres;
 use tokio_postgres::Client;
 
@@ -26,8 +26,8 @@ impl Server {
         Some(Self { client: postgres::connect().await?, address, schema })
     }
 
-    fn store(&self) -> PostgresStore {
-        PostgresStore::connect(&self.address).unwrap().schema(&self.schema)
+    fn store(&self) -> PostgresState {
+        PostgresState::connect(&self.address).unwrap().schema(&self.schema)
     }
 
     /// Executes a statement in the store's schema.
@@ -135,7 +135,7 @@ async fn terminated_connections_are_reopened() {
     let Some(server) = Server::new().await else { return };
     let name = format!("ended {}", server.schema);
     let named = format!("{} application_name='{name}'", server.address);
-    let store = PostgresStore::connect(&named).unwrap().schema(&server.schema).connections(4);
+    let store = PostgresState::connect(&named).unwrap().schema(&server.schema).connections(4);
     let store = Arc::new(store);
     store.write(put("a")).await.unwrap();
     // Idle connections: the next caller does not notice.
@@ -189,7 +189,7 @@ async fn the_connection_limit_holds() {
     let Some(server) = Server::new().await else { return };
     let name = format!("bounded {}", server.schema);
     let named = format!("{} application_name='{name}'", server.address);
-    let store = PostgresStore::connect(&named).unwrap().schema(&server.schema).connections(3);
+    let store = PostgresState::connect(&named).unwrap().schema(&server.schema).connections(3);
     let store = Arc::new(store);
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..40 {
@@ -206,7 +206,7 @@ async fn a_statement_does_not_wait_for_ever() {
     server.store().write(put("a")).await.unwrap();
     server.batch("BEGIN; SELECT 1 FROM record FOR UPDATE").await;
     let limited = format!("{} options='-c statement_timeout=200'", server.address);
-    let store = PostgresStore::connect(&limited).unwrap().schema(&server.schema).connections(1);
+    let store = PostgresState::connect(&limited).unwrap().schema(&server.schema).connections(1);
     let start = Instant::now();
     let error = store.write(put("a")).await.unwrap_err();
     assert!(error.to_string().contains("statement timeout"), "{error}");
@@ -282,7 +282,7 @@ async fn a_role_needs_no_right_to_create_what_is_there() {
     );
     server.client.batch_execute(&sql).await.unwrap();
     let limited = format!("{} user={role}", server.address);
-    let store = PostgresStore::connect(&limited).unwrap().schema(&server.schema);
+    let store = PostgresState::connect(&limited).unwrap().schema(&server.schema);
     assert!(store.write(put("a")).await.unwrap());
     // Elsewhere, the error names what is missing.
     let error = store_elsewhere(&limited).prepare().await.unwrap_err();
@@ -291,26 +291,26 @@ async fn a_role_needs_no_right_to_create_what_is_there() {
     server.client.batch_execute(&sql).await.unwrap();
 }
 
-fn store_elsewhere(address: &str) -> PostgresStore {
-    PostgresStore::connect(address).unwrap().schema(format!("nowhere_{}", std::process::id()))
+fn store_elsewhere(address: &str) -> PostgresState {
+    PostgresState::connect(address).unwrap().schema(format!("nowhere_{}", std::process::id()))
 }
 
 #[tokio::test]
 async fn a_store_that_cannot_be_reached_says_so() {
     let nowhere = "host=/nonexistent user=ada password=secret dbname=x";
-    let store = PostgresStore::connect(nowhere).unwrap();
+    let store = PostgresState::connect(nowhere).unwrap();
     for _ in 0..2 {
         let error = store.prepare().await.unwrap_err();
         assert!(matches!(error, StoreError::Failed(_)), "{error:?}");
         assert!(error.to_string().contains("connecting to server"), "{error}");
         assert!(!format!("{error:?} {store:?}").contains("secret"));
     }
-    let error = PostgresStore::connect("host=localhost sslmode=require user=ada").unwrap_err();
-    assert!(error.to_string().contains("use PostgresStore::connect_with"), "{error}");
-    let error = PostgresStore::connect("hast=localhost password=secret").unwrap_err();
+    let error = PostgresState::connect("host=localhost sslmode=require user=ada").unwrap_err();
+    assert!(error.to_string().contains("use PostgresState::connect_with"), "{error}");
+    let error = PostgresState::connect("hast=localhost password=secret").unwrap_err();
     assert!(!error.to_string().contains("secret"), "{error}");
     for name in ["", "a\0", &"s".repeat(64)] {
-        let store = PostgresStore::connect(nowhere).unwrap().schema(name);
+        let store = PostgresState::connect(nowhere).unwrap().schema(name);
         let error = store.prepare().await.unwrap_err();
         assert!(error.to_string().contains("cannot be the name of a schema"), "{error}");
     }

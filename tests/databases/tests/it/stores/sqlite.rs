@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcp_aql::store::{Change, Expected, NewRecord, SqliteStore, Store, StoreError};
+use mcp_aql::store::{Change, Expected, NewRecord, SqliteState, StateStore, StoreError};
 use rusqlite::Connection;
 
 use super::fixture::file;
@@ -37,7 +37,7 @@ async fn a_file_of_the_first_layout_becomes_one_of_today() {
     let (_folder, file) = file();
     Connection::open(&file).unwrap().execute_batch(FIRST_LAYOUT).unwrap();
     assert!(indexes(&file).is_empty());
-    let store = SqliteStore::open(&file);
+    let store = SqliteState::open(&file);
     store.prepare().await.unwrap();
     assert_eq!(indexes(&file), ["record_by_expiry", "record_by_group"]);
     let listed = store.list("c", Some("g"), None, 9).await.unwrap();
@@ -48,13 +48,13 @@ async fn a_file_of_the_first_layout_becomes_one_of_today() {
     assert_eq!(store.get("c", "new").await.unwrap().unwrap().version, 42);
     assert_eq!(store.purge(chrono::Utc::now()).await.unwrap(), 1);
     drop(store);
-    SqliteStore::open(&file).prepare().await.unwrap();
+    SqliteState::open(&file).prepare().await.unwrap();
 }
 
 #[tokio::test]
 async fn a_file_of_a_later_layout_is_refused() {
     let (_folder, file) = file();
-    let store = SqliteStore::open(&file);
+    let store = SqliteState::open(&file);
     store.write(put("a")).await.unwrap();
     for strange in ["3", "-1", "'2nd'", "NULL"] {
         let sql = format!(
@@ -62,7 +62,7 @@ async fn a_file_of_a_later_layout_is_refused() {
              INSERT INTO mcp_aql_layout VALUES ({strange})"
         );
         Connection::open(&file).unwrap().execute_batch(&sql).unwrap();
-        let error = SqliteStore::open(&file).prepare().await.unwrap_err();
+        let error = SqliteState::open(&file).prepare().await.unwrap_err();
         assert!(matches!(error, StoreError::Unreadable(_)), "{error:?}");
         if strange == "3" {
             let told = error.to_string();
@@ -89,7 +89,7 @@ async fn foreign_files_stay_unchanged() {
         [(&theirs, "belongs to another program"), (&text, "is not an SQLite database")]
     {
         let before = std::fs::read(file).unwrap();
-        let store = SqliteStore::open(file);
+        let store = SqliteState::open(file);
         for _ in 0..2 {
             let error = store.write(put("a")).await.unwrap_err();
             assert!(matches!(error, StoreError::Unreadable(_)), "{error:?}");
@@ -98,7 +98,7 @@ async fn foreign_files_stay_unchanged() {
         assert_eq!(std::fs::read(file).unwrap(), before);
     }
     for path in [folder.path(), Path::new(""), Path::new("/dev/null/state.db")] {
-        let error = SqliteStore::open(path).prepare().await.unwrap_err();
+        let error = SqliteState::open(path).prepare().await.unwrap_err();
         assert!(matches!(error, StoreError::Failed(_)), "{error:?}");
     }
 }
@@ -106,7 +106,7 @@ async fn foreign_files_stay_unchanged() {
 #[tokio::test]
 async fn a_damaged_file_causes_errors_only() {
     let (folder, file) = file();
-    let store = SqliteStore::open(&file);
+    let store = SqliteState::open(&file);
     for number in 0..60 {
         let record = NewRecord::new("x".repeat(3_000));
         let change = Change::put("c", number.to_string(), Expected::Any, record);
@@ -123,7 +123,7 @@ async fn a_damaged_file_causes_errors_only() {
             damaged[page * 4096..][..length].fill(0xa5);
             let file = folder.path().join(format!("{page}-{length}.db"));
             std::fs::write(&file, damaged).unwrap();
-            let store = SqliteStore::open(file);
+            let store = SqliteState::open(file);
             let results = [
                 store.list("c", None, None, usize::MAX).await.map(|_| ()),
                 store.get("c", "7").await.map(|_| ()),
@@ -135,7 +135,7 @@ async fn a_damaged_file_causes_errors_only() {
     }
     assert!(failed > 10, "{failed}");
     // The same store works again once the file is restored.
-    let store = SqliteStore::open(&file);
+    let store = SqliteState::open(&file);
     std::fs::write(&file, "not a database".repeat(50)).unwrap();
     store.get("c", "7").await.unwrap_err();
     std::fs::write(&file, sound).unwrap();
@@ -145,7 +145,7 @@ async fn a_damaged_file_causes_errors_only() {
 #[tokio::test]
 async fn a_damaged_row_hides_no_other() {
     let (_folder, file) = file();
-    let store = SqliteStore::open(&file);
+    let store = SqliteState::open(&file);
     for key in ["1", "2", "3", "4"] {
         store.write(put(key)).await.unwrap();
     }
@@ -175,7 +175,7 @@ async fn closed(folder: &Path) {
 async fn a_dropped_store_closes_its_file() {
     for _ in 0..20 {
         let (folder, file) = file();
-        let store = SqliteStore::open(&file);
+        let store = SqliteState::open(&file);
         store.write(put("a")).await.unwrap();
         store.get("c", "a").await.unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
@@ -190,7 +190,7 @@ async fn the_file_is_made_late_and_for_the_user_alone() {
     use std::os::unix::fs::PermissionsExt as _;
     let (folder, _) = file();
     let file = folder.path().join("a/b/state.db");
-    let store = SqliteStore::open(&file);
+    let store = SqliteState::open(&file);
     assert!(!folder.path().join("a").exists());
     assert_eq!(store.path(), file);
     store.prepare().await.unwrap();
@@ -207,7 +207,7 @@ async fn the_file_is_made_late_and_for_the_user_alone() {
 #[tokio::test]
 async fn the_runtime_goes_on_while_the_file_is_busy() {
     let (_folder, file) = file();
-    let store = Arc::new(SqliteStore::open(&file));
+    let store = Arc::new(SqliteState::open(&file));
     store.write(put("a")).await.unwrap();
     let other = Connection::open(&file).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -231,7 +231,7 @@ async fn the_runtime_goes_on_while_the_file_is_busy() {
 async fn a_file_that_stays_busy_is_reported() {
     let (_folder, file) = file();
     let busy_timeout = Duration::from_millis(300);
-    let store = SqliteStore::open(&file).busy_timeout(busy_timeout);
+    let store = SqliteState::open(&file).busy_timeout(busy_timeout);
     store.write(put("a")).await.unwrap();
     let other = Connection::open(&file).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -251,7 +251,7 @@ async fn many_may_begin_at_once() {
         if old {
             Connection::open(&file).unwrap().execute_batch(FIRST_LAYOUT).unwrap();
         }
-        let stores = (0..16).map(|_| SqliteStore::open(&file));
+        let stores = (0..16).map(|_| SqliteState::open(&file));
         let mut tasks = tokio::task::JoinSet::new();
         for (number, store) in stores.enumerate() {
             tasks.spawn(async move {
@@ -260,7 +260,7 @@ async fn many_may_begin_at_once() {
             });
         }
         tasks.join_all().await;
-        let store = SqliteStore::open(&file);
+        let store = SqliteState::open(&file);
         let there = store.list("c", None, Some("new"), 99).await.unwrap();
         assert_eq!(there.iter().filter(|record| record.key.starts_with("new")).count(), 16);
         assert_eq!(indexes(&file).len(), 2);
@@ -299,7 +299,7 @@ impl Drop for SmallFileSystem {
 #[tokio::test]
 async fn a_full_file_system_is_usable_again_once_there_is_room() {
     let Some(system) = SmallFileSystem::mount() else { return };
-    let store = SqliteStore::open(system.0.path().join("state.db"));
+    let store = SqliteState::open(system.0.path().join("state.db"));
     let change = |number: usize| {
         let record = NewRecord::new("x".repeat(2_000));
         vec![Change::put("c", format!("{}", number % 40), Expected::Any, record)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mcp_aql::prelude::*;
-use mcp_aql::store::{PostgresStore, SqliteStore, Store};
+use mcp_aql::store::{PostgresState, SqliteState, StateStore};
 use mcp_aql::{Adapter, HttpOptions};
 use rusqlite::Connection;
 use tokio::net::TcpListener;
@@ -17,7 +17,7 @@ fn read_clock() -> u8 {
 }
 
 /// Returns the error with which an adapter with this store refuses to start.
-async fn refusal(store: impl Store) -> String {
+async fn refusal(store: impl StateStore) -> String {
     let builder = Adapter::builder("hall").without_config().operation(read_clock {});
     let adapter = builder.store(store).build().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -35,13 +35,13 @@ async fn an_unusable_store_prevents_the_start_with_one_sentence() {
     std::fs::write(&text, "no database at all, and long enough".repeat(20)).unwrap();
     let nowhere = "host=/nonexistent user=ada password=secret dbname=x";
     for (refusal, expected) in [
-        (refusal(SqliteStore::open(&later)).await, "has layout 7, but this program supports"),
-        (refusal(SqliteStore::open(&text)).await, "is not an SQLite database: move it away"),
+        (refusal(SqliteState::open(&later)).await, "has layout 7, but this program supports"),
+        (refusal(SqliteState::open(&text)).await, "is not an SQLite database: move it away"),
         (
-            refusal(SqliteStore::open(Path::new("/dev/null/state.db"))).await,
+            refusal(SqliteState::open(Path::new("/dev/null/state.db"))).await,
             "this user needs write access to the file and its directory",
         ),
-        (refusal(PostgresStore::connect(nowhere).unwrap()).await, "PostgreSQL: error connecting"),
+        (refusal(PostgresState::connect(nowhere).unwrap()).await, "PostgreSQL: error connecting"),
     ] {
         let begin = "the adapter cannot start, because its store cannot be used: ";
         assert!(refusal.starts_with(begin) && refusal.contains(expected), "{refusal}");
@@ -52,11 +52,11 @@ async fn an_unusable_store_prevents_the_start_with_one_sentence() {
 #[tokio::test]
 async fn a_read_only_file_prevents_the_start() {
     let (_folder, file) = file();
-    SqliteStore::open(&file).prepare().await.unwrap();
+    SqliteState::open(&file).prepare().await.unwrap();
     // Stands for a file that is only readable, which root could write nevertheless.
     let sql = "CREATE TRIGGER refusal BEFORE INSERT ON record
         BEGIN SELECT RAISE(ABORT, 'attempt to write a readonly database'); END";
     Connection::open(&file).unwrap().execute_batch(sql).unwrap();
-    let refusal = refusal(SqliteStore::open(&file)).await;
+    let refusal = refusal(SqliteState::open(&file)).await;
     assert!(refusal.contains("attempt to write a readonly database"), "{refusal}");
 }

@@ -1,0 +1,272 @@
+//! Validation of parameters in this order: required ones, types, unknown names, constraints, defaults. All
+//! rules come from the operation's table (REQ-RQ-07, REQ-RQ-12).
+
+mod errors;
+mod meaning;
+mod warnings;
+
+use mcp_aql_protocol::SizeLimits;
+use serde_json::Value;
+
+use crate::caller::principal::Principal;
+use crate::error::OperationError;
+use crate::error::warning::Warning;
+use crate::operation::{CompositeValues, Parameter, RegisteredOperation};
+use crate::request::{Params, json_in_text};
+use crate::schema::argument::Argument;
+use crate::schema::shape::{FaultKind, Faults, Path, Shapes};
+use errors::{
+    FurtherFaults, MAX_SHOWN_NAMES, is_type_fault, missing_error, nested_unknown_error,
+    read_only_error, type_error, unknown_error, value_error,
+};
+use meaning::{RefusedCall, UnknownName};
+pub(crate) use warnings::log_ignored_parameters;
+use warnings::{add_deprecated, ignored_parameter};
+
+/// The validated arguments of a call, in the order of the operation's table.
+pub(crate) struct ValidParams {
+    pub(crate) arguments: Vec<Argument>,
+    /// The warnings about deprecated parameters, composite arguments and ignored names.
+    pub(crate) warnings: Vec<Warning>,
+    /// The composite arguments, if the operation has any.
+    pub(crate) composites: Option<Box<CompositeValues>>,
+}
+
+impl ValidParams {
+    /// Checks whether the author's types accept the arguments. The error names the parameter whose type
+    /// does not.
+    pub(crate) fn accepted_by_types(&self, operation: &RegisteredOperation) -> Result<(), String> {
+        let refused =
+            self.arguments.iter().zip(&operation.parameters).find(|(argument, it)| {
+                argument.value.as_ref().is_some_and(|value| !it.accepts(value))
+            });
+        match refused {
+            Some((argument, _)) => {
+                Err(format!("the type of '{}' refuses its value", argument.name))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The rules of validation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ValidationRules<'a> {
+    /// Whether unknown names are refused; otherwise they cause warnings (REQ-UNK-06).
+    pub(crate) strict: bool,
+    /// Whether `taskId` is accepted for `task_id` (REQ-RQ-05).
+    pub(crate) camel_case_aliases: bool,
+    /// The limits of objects and lists that are sent as text, if they are accepted.
+    pub(crate) json_texts: Option<&'a SizeLimits>,
+    /// Whether a later stage reads the arguments, including those of composite arguments.
+    pub(crate) whole: bool,
+    /// The authenticated caller, to whom cursors belong.
+    pub(crate) caller: Option<&'a Principal>,
+}
+
+/// The operations and types that a call may refer to.
+pub(crate) struct Known<'a> {
+    pub(crate) shapes: &'a Shapes,
+    /// Returns the operation that searches what an operation lists, and its parameter for the text.
+    pub(crate) search_operation: &'a dyn Fn(&str) -> Option<(String, String)>,
+}
+
+/// Checks the parameters of a call.
+pub(crate) fn validate(
+    operation: &RegisteredOperation,
+    params: Params<'_>,
+    known: &Known<'_>,
+    rules: ValidationRules<'_>,
+) -> Result<ValidParams, OperationError> {
+    let (mut arguments, mut unknown) = sort(operation, params);
+    if rules.camel_case_aliases && !unknown.is_empty() {
+        resolve_aliases(operation, &mut arguments, &mut unknown);
+    }
+    if let Some(limits) = rules.json_texts {
+        read_json_texts(operation, &mut arguments, known.shapes, limits);
+    }
+    let checked = check(operation, &mut arguments, known.shapes);
+    if checked.missing.is_empty() && checked.faults.is_empty() && unknown.is_empty() {
+        return finish(operation, arguments, &[], checked.warnings, (rules.caller, rules.whole));
+    }
+    let Known { shapes, search_operation } = *known;
+    let names = unknown.iter().map(|(name, _)| name.as_str()).collect();
+    let call =
+        RefusedCall { operation, shapes, arguments: &arguments, unknown: names, search_operation };
+    let warnings = refuse(&call, checked, &unknown, rules.strict)?;
+    finish(operation, arguments, &unknown, warnings, (rules.caller, rules.whole))
+}
+
+/// Returns the error for the faults of a call, or the warnings of a call whose only faults are unknown
+/// names, if these are accepted.
+fn refuse(
+    call: &RefusedCall<'_>,
+    checked: Checked<'_>,
+    unknown: &[(String, Value)],
+    strict: bool,
+) -> Result<Vec<Warning>, OperationError> {
+    let operation = call.operation;
+    let (types, rest): (Vec<_>, Vec<_>) =
+        checked.faults.into_vec().into_iter().partition(is_type_fault);
+    let (nested, rest): (Vec<_>, Vec<_>) =
+        rest.into_iter().partition(|fault| matches!(fault.kind, FaultKind::Unknown { .. }));
+    let (read_only, values): (Vec<_>, Vec<_>) =
+        rest.into_iter().partition(|fault| fault.kind == FaultKind::ReadOnly);
+    // Only the names that are shown are explained, because a request may have many.
+    let parameters = || {
+        let (shown, rest) = unknown.split_at(unknown.len().min(MAX_SHOWN_NAMES));
+        let shown = shown.iter().map(|(name, value)| call.parameter(name, value));
+        shown.chain(rest.iter().map(|(name, _)| UnknownName::unexplained(name)))
+    };
+    let fields = || nested.iter().filter_map(|fault| call.field(fault));
+    let values_only = FurtherFaults { values: &values, ..FurtherFaults::default() };
+    if !checked.missing.is_empty() {
+        let mut unknown: Vec<_> = parameters().chain(fields()).collect();
+        unknown.extend(call.misplaced(&checked.missing, &unknown));
+        let further = FurtherFaults { unknown, types: &types, values: &values };
+        return Err(missing_error(call, &checked.missing, &further));
+    }
+    if !types.is_empty() {
+        let unknown = parameters().filter(|_| strict).chain(fields()).collect();
+        return Err(type_error(operation, &types, &FurtherFaults { unknown, ..values_only }));
+    }
+    if strict && !unknown.is_empty() {
+        let unknown: Vec<_> = parameters().collect();
+        let further = FurtherFaults { unknown: fields().collect(), ..values_only };
+        return Err(unknown_error(operation, &unknown, &further));
+    }
+    if !nested.is_empty() {
+        return Err(nested_unknown_error(call, &nested, &values_only));
+    }
+    if !read_only.is_empty() {
+        return Err(read_only_error(operation, &read_only, &values_only));
+    }
+    if !values.is_empty() {
+        return Err(value_error(operation, &values));
+    }
+    Ok(checked.warnings)
+}
+
+/// The faults of single parameters.
+struct Checked<'a> {
+    missing: Vec<&'a Parameter>,
+    faults: Faults,
+    /// The warnings about deprecated parameters.
+    warnings: Vec<Warning>,
+}
+
+/// Checks each argument, and sets the defaults of omitted ones.
+fn check<'a>(
+    operation: &'a RegisteredOperation,
+    arguments: &mut [Argument],
+    shapes: &Shapes,
+) -> Checked<'a> {
+    let mut missing = Vec::new();
+    let mut faults = Faults::default();
+    let mut warnings = Vec::new();
+    for (parameter, argument) in operation.parameters.iter().zip(arguments) {
+        match &argument.value {
+            // For an optional parameter, null counts as omitted (REQ-ENC-15).
+            Some(value)
+                if parameter.spec.required || parameter.spec.refuses_null || !value.is_null() =>
+            {
+                let path = Path::Root(parameter.spec.name);
+                parameter.shape.check(value, path, shapes, &mut faults);
+                add_deprecated(parameter, value, &mut warnings);
+            }
+            None if parameter.spec.required => missing.push(parameter),
+            _ => argument.value.clone_from(&parameter.default),
+        }
+    }
+    Checked { missing, faults, warnings }
+}
+
+/// Reads the composite arguments, after each parameter was validated.
+fn finish(
+    operation: &RegisteredOperation,
+    mut arguments: Vec<Argument>,
+    unknown: &[(String, Value)],
+    mut warnings: Vec<Warning>,
+    (caller, whole): (Option<&Principal>, bool),
+) -> Result<ValidParams, OperationError> {
+    let composites = operation
+        .composites
+        .read(&mut arguments, caller, whole, &mut warnings)
+        .map_err(|error| error.with_detail("operation", operation.name.to_string()))?;
+    warnings.extend(unknown.iter().map(|(name, _)| ignored_parameter(name)));
+    Ok(ValidParams { arguments, warnings, composites })
+}
+
+/// Returns the values in the order of the table, and by name those whose names are not in it.
+fn sort(
+    operation: &RegisteredOperation,
+    params: Params<'_>,
+) -> (Vec<Argument>, Vec<(String, Value)>) {
+    let absent = |parameter: &Parameter| Argument { name: parameter.spec.name, value: None };
+    let mut arguments: Vec<_> = operation.parameters.iter().map(absent).collect();
+    let mut unknown = Vec::new();
+    for (name, value) in params {
+        match arguments.iter_mut().find(|argument| argument.name == name) {
+            Some(argument) => argument.value = Some(value),
+            None => unknown.push((name.into_owned(), value)),
+        }
+    }
+    unknown.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    (arguments, unknown)
+}
+
+/// Replaces texts by the objects and lists that they contain, where the parameter has that type and not the one of a text.
+fn read_json_texts(
+    operation: &RegisteredOperation,
+    arguments: &mut [Argument],
+    shapes: &Shapes,
+    limits: &SizeLimits,
+) {
+    for (parameter, argument) in operation.parameters.iter().zip(arguments) {
+        let Some(sent) = argument.value.as_ref().filter(|sent| sent.is_string()) else { continue };
+        let Some(read) = json_in_text(sent, limits) else { continue };
+        let root = Path::Root(parameter.spec.name);
+        let name = root.to_string();
+        let has_type = |value: &Value| {
+            let mut faults = Faults::default();
+            parameter.shape.check(value, root, shapes, &mut faults);
+            !faults.into_vec().iter().any(|fault| fault.path == name && is_type_fault(fault))
+        };
+        if !has_type(sent) && has_type(&read) {
+            argument.value = Some(read);
+        }
+    }
+}
+
+/// Accepts `taskId` for `task_id` if there is no parameter `taskId`. A value under the parameter's own name
+/// takes precedence.
+fn resolve_aliases(
+    operation: &RegisteredOperation,
+    arguments: &mut [Argument],
+    unknown: &mut Vec<(String, Value)>,
+) {
+    for (parameter, argument) in operation.parameters.iter().zip(arguments) {
+        let alias = camel_case(&parameter.name);
+        if let Some(index) = unknown.iter().position(|(name, _)| *name == alias) {
+            let (_, value) = unknown.remove(index);
+            argument.value.get_or_insert(value);
+        }
+    }
+}
+
+/// `task_id` → `taskId`
+fn camel_case(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    let mut upper = false;
+    for each in name.chars() {
+        match each {
+            '_' => upper = true,
+            _ if upper => {
+                text.push(each.to_ascii_uppercase());
+                upper = false;
+            }
+            _ => text.push(each),
+        }
+    }
+    text
+}

@@ -1,0 +1,209 @@
+//! The authenticated caller.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Map, Value, json};
+
+use crate::vocab::digest;
+
+/// The authenticated caller of an operation: who it is, and what it may do.
+///
+/// An authenticator of the HTTP server, or the middleware of your own server, attaches it to each request. An
+/// operation reads it with [`Context::principal`](crate::Context::principal). Two principals are the same if issuer and
+/// subject are equal. Sessions, executions, cursors and confirmation tokens belong to its [`identity`](Self::identity),
+/// which includes the claims: a subject may act for several tenants, and what it has for one does not belong to another.
+///
+/// ```
+/// use mcp_aql::auth::Principal;
+///
+/// let ada = Principal::new("https://login.example.org", "ada")
+///     .with_scopes(["tasks:read", "tasks:create"])
+///     .with_claim("tenant", "north");
+/// assert!(ada.has_scope("tasks:read") && !ada.has_scope("tasks:delete"));
+/// assert_eq!(ada.claim("tenant").and_then(|tenant| tenant.as_str()), Some("north"));
+/// ```
+///
+/// The debug output contains issuer and subject, but no claims.
+#[derive(Clone)]
+pub struct Principal(Arc<PrincipalData>);
+
+#[derive(Clone)]
+struct PrincipalData {
+    /// Issuer and subject, separated by a space.
+    id: String,
+    issuer_length: usize,
+    scopes: BTreeSet<String>,
+    claims: Map<String, Value>,
+    /// The digest of the lasting claims, if there are any, once it is needed.
+    claims_digest: OnceLock<Option<Box<str>>>,
+}
+
+/// The claims that differ between the tokens of one identity: the registered ones, those of OpenID Connect about the
+/// sign-in, and those that authorization servers add to each token.
+const CHANGING_CLAIMS: [&str; 31] = [
+    "acr",
+    "aio",
+    "amr",
+    "at_hash",
+    "aud",
+    "auth_time",
+    "azp",
+    "c_hash",
+    "cid",
+    "client_id",
+    "event_id",
+    "exp",
+    "iat",
+    "idp_access_token",
+    "iss",
+    "jti",
+    "nbf",
+    "nonce",
+    "origin_jti",
+    "rh",
+    "s_hash",
+    "scope",
+    "scp",
+    "session_state",
+    "sid",
+    "sub",
+    "typ",
+    "updated_at",
+    "uti",
+    "ver",
+    "wids",
+];
+
+impl Principal {
+    /// Creates a principal without scopes and claims. The issuer is who vouches for the subject, such as the URL of an
+    /// authorization server. White space in it is replaced by `-`.
+    pub fn new(issuer: &str, subject: &str) -> Self {
+        let issuer = issuer.replace(char::is_whitespace, "-");
+        let (id, issuer_length) = (format!("{issuer} {subject}"), issuer.len());
+        let (scopes, claims, claims_digest) = Default::default();
+        Self(Arc::new(PrincipalData { id, issuer_length, scopes, claims, claims_digest }))
+    }
+
+    /// Adds scopes.
+    #[must_use]
+    pub fn with_scopes<S: Into<String>>(mut self, scopes: impl IntoIterator<Item = S>) -> Self {
+        Arc::make_mut(&mut self.0).scopes.extend(scopes.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds a claim.
+    #[must_use]
+    pub fn with_claim(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        let parts = Arc::make_mut(&mut self.0);
+        parts.claims.insert(name.into(), value.into());
+        parts.claims_digest = OnceLock::new();
+        self
+    }
+
+    /// Who vouches for the subject.
+    pub fn issuer(&self) -> &str {
+        self.0.id.get(..self.0.issuer_length).unwrap_or_default()
+    }
+
+    /// The name of the caller, which is unique for its issuer.
+    pub fn subject(&self) -> &str {
+        self.0.id.get(self.0.issuer_length + 1..).unwrap_or_default()
+    }
+
+    /// The issuer and the subject, separated by a space. It identifies the principal in stores and in the audit log.
+    pub fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    /// Returns the digest of all claims, except those that differ between the tokens of one identity. `None` without such
+    /// claims.
+    pub(crate) fn claims_digest(&self) -> Option<&str> {
+        let compute = || {
+            let lasting = |(name, _): &(&String, &Value)| !CHANGING_CLAIMS.contains(&name.as_str());
+            let claims: BTreeMap<_, _> = self.0.claims.iter().filter(lasting).collect();
+            (!claims.is_empty()).then(|| digest(json!(claims).to_string().as_bytes()).into())
+        };
+        self.0.claims_digest.get_or_init(compute).as_deref()
+    }
+
+    /// What sessions, executions and cursors belong to: the [`id`](Self::id), and a digest of the claims that last. The
+    /// claims which differ between tokens of one sign-in, such as `exp` and `jti`, are not part of it.
+    #[doc(hidden)]
+    pub fn identity(&self) -> Cow<'_, str> {
+        match self.claims_digest() {
+            Some(claims) => Cow::Owned(format!("{} {claims}", self.id())),
+            None => Cow::Borrowed(self.id()),
+        }
+    }
+
+    /// The scopes, in alphabetical order.
+    pub fn scopes(&self) -> impl Iterator<Item = &str> {
+        self.0.scopes.iter().map(String::as_str)
+    }
+
+    /// Whether the principal has this scope.
+    pub fn has_scope(&self, scope: &str) -> bool {
+        self.0.scopes.contains(scope)
+    }
+
+    /// The value of a claim.
+    pub fn claim(&self, name: &str) -> Option<&Value> {
+        self.0.claims.get(name)
+    }
+}
+
+impl PartialEq for Principal {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.id == other.0.id
+    }
+}
+
+impl Eq for Principal {}
+
+impl fmt::Debug for Principal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Principal")
+            .field("issuer", &self.issuer())
+            .field("subject", &self.subject())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn issuer_and_subject_identify_a_principal() {
+        let ada = Principal::new("a", "b c");
+        assert_eq!((ada.issuer(), ada.subject()), ("a", "b c"));
+        assert_ne!(ada, Principal::new("a b", "c"));
+        assert_eq!(ada, Principal::new("a", "b c").with_scopes(["x"]));
+        let odd = Principal::new("", "");
+        assert_eq!((odd.issuer(), odd.subject()), ("", ""));
+    }
+
+    #[test]
+    fn lasting_claims_are_part_of_the_identity() {
+        let ada = Principal::new("a", "b");
+        assert_eq!(ada.identity(), "a b");
+        let again = ada.clone().with_claim("exp", 7).with_claim("jti", "x").with_claim("sid", "y");
+        assert_eq!(again.identity(), "a b");
+        let north = again.with_claim("tenant", "north");
+        let south = north.clone().with_claim("tenant", "south");
+        assert_eq!(north.identity(), north.clone().with_claim("exp", 8).identity());
+        assert_ne!(north.identity(), south.identity());
+        assert!(north.identity().starts_with("a b ") && !north.identity().contains("north"));
+        assert_eq!(north, south, "the subject is the same");
+    }
+
+    #[test]
+    fn claims_are_not_printed() {
+        let ada = Principal::new("a", "b").with_claim("email", "ada@example.org");
+        assert!(!format!("{ada:?}").contains("example"));
+    }
+}

@@ -1,0 +1,171 @@
+//! The scopes that callers need.
+
+use std::sync::Arc;
+
+use mcp_aql_protocol::{SemanticCategory, is_scope};
+use serde::Deserialize;
+
+use crate::config::setting::Setting;
+use crate::config::tightening::Tightening;
+use crate::operation::OperationSpec;
+
+/// The scopes that authenticated callers need to call the operations of an adapter.
+///
+/// An operation needs the scope of its `#[operation(scope = "…")]`, or else the one of its category: `tasks:read`,
+/// `tasks:create`, `tasks:update`, `tasks:delete` or `tasks:execute` for an adapter called `tasks`. A caller without
+/// the scope neither sees the operation nor can call it. `introspect` needs no scope.
+///
+/// A call without a [`Principal`](crate::caller::principal::Principal) is one of the program itself or of the user who started
+/// it, and may call every operation, unless [`require_principal`](Self::require_principal) is set. An HTTP server with
+/// an authenticator has no such calls.
+///
+/// ```
+/// use mcp_aql::Adapter;
+/// use mcp_aql::auth::Access;
+///
+/// let access = Access::new().prefix("shop").administrator("shop:admin").require_principal(true);
+/// let builder = Adapter::builder("orders").access(access);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Access {
+    prefix: Option<String>,
+    administrator: Option<String>,
+    category_scopes: bool,
+    requires_principal: bool,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Access {
+    /// The defaults: scopes with the adapter's name as their prefix.
+    pub fn new() -> Self {
+        Self { prefix: None, administrator: None, category_scopes: true, requires_principal: false }
+    }
+
+    /// Sets the first part of the scopes of categories. Default: the adapter's name, with `-` for each character that a
+    /// scope cannot have.
+    #[must_use]
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.prefix = Some(prefix.into());
+        self
+    }
+
+    /// Sets the scope whose bearers can also get and cancel the executions of other principals by their ids.
+    /// Default: the prefix with `:admin`.
+    #[must_use]
+    pub fn administrator(mut self, scope: impl Into<String>) -> Self {
+        self.administrator = Some(scope.into());
+        self
+    }
+
+    /// Sets whether an operation without a scope of its own needs the one of its category. Default: on. If off, every
+    /// authenticated caller may call it.
+    #[must_use]
+    pub fn category_scopes(mut self, on: bool) -> Self {
+        self.category_scopes = on;
+        self
+    }
+
+    /// Sets whether calls without a principal are refused. Default: off.
+    #[must_use]
+    pub fn require_principal(mut self, on: bool) -> Self {
+        self.requires_principal = on;
+        self
+    }
+
+    /// Applies the table of a configuration file.
+    pub(crate) fn apply(&mut self, table: AccessTable) {
+        let AccessTable { scope_prefix, administrator_scope, category_scopes, require_principal } =
+            table;
+        self.prefix = scope_prefix.or(self.prefix.take());
+        self.administrator = administrator_scope.or(self.administrator.take());
+        self.category_scopes = category_scopes.unwrap_or(self.category_scopes);
+        self.requires_principal = require_principal.unwrap_or(self.requires_principal);
+    }
+
+    /// Applies the table of a file in the working directory, which can only require more.
+    pub(crate) fn tighten(&mut self, table: AccessTable, tightening: &mut Tightening) {
+        tightening.refuse("access.scope_prefix", table.scope_prefix);
+        tightening.refuse("access.administrator_scope", table.administrator_scope);
+        for (key, place, value) in [
+            ("access.category_scopes", &mut self.category_scopes, table.category_scopes),
+            ("access.require_principal", &mut self.requires_principal, table.require_principal),
+        ] {
+            tightening.replace(key, place, value, |new, _| *new);
+        }
+    }
+
+    /// Lists the settings for the operator.
+    pub(crate) fn listed(&self) -> Vec<Setting> {
+        let none = serde_json::Value::Null;
+        vec![
+            Setting::new("access.scope_prefix", self.prefix.clone(), none.clone()),
+            Setting::new("access.administrator_scope", self.administrator.clone(), none),
+            Setting::new("access.category_scopes", self.category_scopes, true),
+            Setting::new("access.require_principal", self.requires_principal, false),
+        ]
+    }
+
+    /// The rules for an adapter of this name.
+    pub(crate) fn rules(&self, adapter: &str, problems: &mut Vec<String>) -> AccessRules {
+        let prefix = self.prefix.clone().unwrap_or_else(|| scope_of(adapter));
+        let administrator = self.administrator.clone().unwrap_or_else(|| format!("{prefix}:admin"));
+        for scope in [&prefix, &administrator] {
+            if !is_scope(scope) {
+                problems.push(format!(
+                    "`{scope}` is not a scope: write printable ASCII characters without spaces, quotes and backslashes"
+                ));
+            }
+        }
+        AccessRules {
+            categories: self.category_scopes.then(|| {
+                SemanticCategory::ALL.map(|category| {
+                    let name = category.as_str().to_ascii_lowercase();
+                    (category, Arc::from(format!("{prefix}:{name}")))
+                })
+            }),
+            administrator: administrator.into(),
+            requires_principal: self.requires_principal,
+        }
+    }
+}
+
+/// A text with `-` for each character that a scope cannot have.
+fn scope_of(name: &str) -> String {
+    let valid = |each: char| is_scope(each.encode_utf8(&mut [0; 4]));
+    name.chars().map(|each| if valid(each) { each } else { '-' }).collect()
+}
+
+/// The table `access` of a configuration file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AccessTable {
+    scope_prefix: Option<String>,
+    administrator_scope: Option<String>,
+    category_scopes: Option<bool>,
+    require_principal: Option<bool>,
+}
+
+/// The scopes that the callers of an adapter need.
+#[derive(Debug)]
+pub(crate) struct AccessRules {
+    categories: Option<[(SemanticCategory, Arc<str>); 5]>,
+    pub(crate) administrator: Arc<str>,
+    pub(crate) requires_principal: bool,
+}
+
+impl AccessRules {
+    /// The scope that the callers of an operation need.
+    pub(crate) fn scope(&self, spec: &OperationSpec) -> Option<Arc<str>> {
+        let by_category = || {
+            let scopes = self.categories.as_ref()?;
+            let (_, scope) = scopes.iter().find(|(category, _)| *category == spec.category)?;
+            Some(Arc::clone(scope))
+        };
+        spec.scope.map(Arc::from).or_else(by_category)
+    }
+}

@@ -1,0 +1,211 @@
+//! Execution of one admitted call: the declared concurrency, the time limit, cancellation, panics.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::Either;
+use mcp_aql_protocol::{ErrorCode, SemanticCategory};
+use tokio::sync::{RwLock, Semaphore};
+
+use crate::error::OperationError;
+use crate::operation::{Context, Outcome};
+use crate::util::future::{BoxFuture, erased};
+
+/// The calls that may run at the same time. Introspection publishes it as `_protocol.concurrency`, and the
+/// adapter enforces it.
+///
+/// Source: MCP-AQL §9.3.1 (REQ-CON-01).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Concurrency {
+    /// Calls run one after the other.
+    Serialized,
+    /// READ operations run concurrently; every other operation runs alone.
+    ReadConcurrent,
+    /// All operations run concurrently and synchronize their own data.
+    #[default]
+    FullyConcurrent,
+    /// All operations run concurrently and lock the resources that they change.
+    ResourceLocked,
+}
+
+impl Concurrency {
+    /// The word in `_protocol.concurrency`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Serialized => "serialized",
+            Self::ReadConcurrent => "read-concurrent",
+            Self::FullyConcurrent => "fully-concurrent",
+            Self::ResourceLocked => "resource-locked",
+        }
+    }
+}
+
+/// Admits calls as the adapter's concurrency category and its limits allow.
+pub(crate) struct ConcurrencyLimit {
+    category: Concurrency,
+    alone: RwLock<()>,
+    slots: Option<Semaphore>,
+    time_limit: Option<Duration>,
+}
+
+impl ConcurrencyLimit {
+    pub(crate) fn new(
+        category: Concurrency,
+        slots: Option<usize>,
+        time_limit: Option<Duration>,
+    ) -> Self {
+        Self {
+            category,
+            alone: RwLock::new(()),
+            slots: slots.map(|slots| Semaphore::new(slots.min(Semaphore::MAX_PERMITS))),
+            time_limit,
+        }
+    }
+
+    /// Runs a call once it may run beside the others. A call that waits for no other is started before the
+    /// returned future is polled.
+    pub(crate) fn run<'a>(
+        &'a self,
+        category: SemanticCategory,
+        timeout_seconds: Option<u32>,
+        context: &'a Context,
+        start: impl FnOnce() -> BoxFuture<'a, Outcome> + Send + 'a,
+    ) -> impl Future<Output = Outcome> + Send + 'a {
+        if self.is_open() && timeout_seconds.is_none() {
+            let started = caught(|| match context.is_cancelled() {
+                true => erased(async { Err(given_up()) }),
+                false => start(),
+            });
+            return Either::Left(run_until_cancelled(category, context, started));
+        }
+        // Boxed, so that the future of a call that does not wait stays small.
+        let limit = self.time_limit(timeout_seconds);
+        Either::Right(erased(self.run_in_turn(category, limit, context, start)))
+    }
+
+    /// The time limit of an operation: its own, or else that of the adapter.
+    pub(crate) fn time_limit(&self, timeout_seconds: Option<u32>) -> Option<Duration> {
+        let own = timeout_seconds.map(|seconds| Duration::from_secs(seconds.into()));
+        own.or(self.time_limit)
+    }
+
+    async fn run_in_turn<'a>(
+        &self,
+        category: SemanticCategory,
+        limit: Option<Duration>,
+        context: &Context,
+        start: impl FnOnce() -> BoxFuture<'a, Outcome>,
+    ) -> Outcome {
+        let reads = category == SemanticCategory::Read;
+        let work = async {
+            let _slot = match &self.slots {
+                Some(slots) => Some(slots.acquire().await),
+                None => None,
+            };
+            // These guards are asynchronous and are held while the operation runs, as the category requires.
+            let (_shared, _alone) = match self.category {
+                Concurrency::ReadConcurrent if reads => (Some(self.alone.read().await), None),
+                Concurrency::Serialized | Concurrency::ReadConcurrent => {
+                    (None, Some(self.alone.write().await))
+                }
+                Concurrency::FullyConcurrent | Concurrency::ResourceLocked => (None, None),
+            };
+            // A caller that cancelled while it waited does not want the operation to start.
+            if context.is_cancelled() {
+                return Err(given_up());
+            }
+            within(limit, reads, caught(start)).await
+        };
+        run_until_cancelled(category, context, work).await
+    }
+
+    /// Whether no call ever waits for another one or is limited in time.
+    pub(crate) fn is_open(&self) -> bool {
+        let free =
+            matches!(self.category, Concurrency::FullyConcurrent | Concurrency::ResourceLocked);
+        free && self.slots.is_none() && self.time_limit.is_none()
+    }
+}
+
+/// Awaits a call. A READ ends when its caller cancels it.
+async fn run_until_cancelled(
+    category: SemanticCategory,
+    context: &Context,
+    work: impl Future<Output = Outcome>,
+) -> Outcome {
+    if category != SemanticCategory::Read {
+        // A partial change is worse than one whose caller is gone, so cancellation never drops an
+        // operation that writes, which can observe `Context::cancelled`. Only a time limit drops it.
+        return work.await.map_err(OperationError::after_changes);
+    }
+    tokio::select! {
+        biased;
+        outcome = work => outcome,
+        () = context.cancelled() => Err(given_up()),
+    }
+}
+
+/// Awaits a function of the author's, and drops it at its time limit.
+pub(crate) async fn within<T>(
+    limit: Option<Duration>,
+    reads: bool,
+    work: impl Future<Output = Result<T, OperationError>>,
+) -> Result<T, OperationError> {
+    match limit {
+        Some(limit) => {
+            tokio::time::timeout(limit, work).await.unwrap_or_else(|_| Err(timed_out(limit, reads)))
+        }
+        None => work.await,
+    }
+}
+
+/// The error of a call that was stopped at its time limit.
+fn timed_out(limit: Duration, reads: bool) -> OperationError {
+    let seconds = limit.as_secs_f64();
+    let next_step = match reads {
+        true => "ask for less, or try again later",
+        false => "its changes up to then may remain, so read the state before another attempt",
+    };
+    OperationError::internal("the time limit has passed")
+        .with_message(format!(
+            "Internal error: 'the operation exceeded its time limit of {seconds} s and was stopped; {next_step}'"
+        ))
+        .with_detail("timeout_seconds", seconds)
+}
+
+/// The error of a call that has not started, or that was a READ, when it was cancelled. It has no correlation id: the log
+/// has no cause.
+pub(crate) fn given_up() -> OperationError {
+    let message = "Internal error: 'the call was cancelled before it ended: its caller cancelled it, or its session or \
+                   the server has ended'. It has changed nothing";
+    OperationError::new(ErrorCode::InternalError, message)
+}
+
+/// Starts a function of the author's. The returned future turns a panic into `INTERNAL_ERROR`, so that the session
+/// continues. It does not contain the call, so that it stays small.
+pub(crate) fn caught<'a, F, T: 'a>(
+    start: F,
+) -> impl Future<Output = Result<T, OperationError>> + use<'a, F, T>
+where
+    F: FnOnce() -> BoxFuture<'a, Result<T, OperationError>>,
+{
+    let started = catch_unwind(AssertUnwindSafe(start));
+    async {
+        let outcome = match started {
+            Ok(work) => AssertUnwindSafe(work).catch_unwind().await,
+            Err(panic) => Err(panic),
+        };
+        outcome.unwrap_or_else(|panic| Err(panicked(&*panic)))
+    }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> OperationError {
+    let message = panic
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_default();
+    OperationError::internal(format!("panicked: {message}"))
+}

@@ -1,0 +1,10 @@
+//! Everything that reports calls: events, traces, the audit log, log lines.
+
+pub mod audit;
+pub(crate) mod call_event;
+pub(crate) mod call_tracer;
+pub(crate) mod log_format;
+pub(crate) mod log_targets;
+pub(crate) mod observers;
+pub(crate) mod recorder;
+pub(crate) mod redact;

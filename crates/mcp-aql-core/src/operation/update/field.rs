@@ -1,0 +1,68 @@
+//! A field that an UPDATE operation may change.
+
+use super::UpdateInput;
+use super::rule::{ErasedAccessor, FieldAccessor, Rule};
+use crate::error::warning::Deprecation;
+use crate::schema::constraint::Constraint;
+use crate::schema::spec::InputFieldSpec;
+
+/// An updatable field of the resource `T`: its table entry and its accessor.
+pub struct UpdateField<T: 'static> {
+    pub(super) spec: InputFieldSpec,
+    pub(super) accessor: &'static dyn ErasedAccessor<T>,
+}
+
+impl<T: 'static> UpdateField<T> {
+    /// Creates a field that is accessed through `accessor` and changes by its rule.
+    pub const fn new<V: 'static, R: Rule<V>>(
+        accessor: &'static FieldAccessor<T, V, R>,
+        name: &'static str,
+        description: &'static str,
+    ) -> Self {
+        Self { spec: InputFieldSpec::of::<V, R>(name, description), accessor }
+    }
+
+    /// Sets the constraints on the value, beyond its type.
+    #[must_use]
+    pub const fn constraints(mut self, constraints: &'static [Constraint]) -> Self {
+        self.spec.parameter.constraints = constraints;
+        self
+    }
+
+    /// Marks the value as a secret.
+    #[must_use]
+    pub const fn sensitive(mut self) -> Self {
+        self.spec.parameter.sensitive = true;
+        self
+    }
+
+    /// Marks the field as deprecated.
+    #[must_use]
+    pub const fn deprecated(mut self, deprecation: Deprecation) -> Self {
+        self.spec.parameter.deprecated = Some(deprecation);
+        self
+    }
+
+    /// Confirms that replacing the whole value is intended.
+    #[must_use]
+    pub const fn allow_replace(mut self) -> Self {
+        self.spec.allow_replace = true;
+        self
+    }
+}
+
+/// The table entries of the `N` fields of `T`.
+///
+/// Does not compile unless `N` is the number of `T::FIELDS`.
+pub const fn field_specs<T: UpdateInput, const N: usize>() -> [InputFieldSpec; N] {
+    const { assert!(T::FIELDS.len() == N, "`N` is not the number of `FIELDS`") }
+    let mut field_specs = [InputFieldSpec::NONE; N];
+    let mut open: &mut [InputFieldSpec] = &mut field_specs;
+    let mut fields = T::FIELDS;
+    while let ([spec, more_specs @ ..], [field, more_fields @ ..]) = (open, fields) {
+        *spec = field.spec;
+        open = more_specs;
+        fields = more_fields;
+    }
+    field_specs
+}

@@ -1,0 +1,142 @@
+//! The prices of calls.
+
+use serde::Deserialize;
+
+use super::declaration::millionths;
+
+/// The cost of calls, in the currency of the [`RateLimits`](super::RateLimits). Several models add up.
+///
+/// Costs that are known in advance are counted before a call runs. Costs of what the operation reports are
+/// counted afterwards.
+///
+/// ```
+/// use mcp_aql::rate_limits::{CostModel, RateLimits, Tier};
+///
+/// RateLimits::new()
+///     .cost(CostModel::PerCall(0.01))
+///     .cost(CostModel::PerToken(0.000_002))
+///     .cost(CostModel::tiered([Tier::up_to(1000, 0.0), Tier::beyond(0.002)]));
+/// ```
+///
+/// Source: adapter/rate-limiting §3.1 (REQ-RATE-10).
+#[derive(Debug, Clone, PartialEq)]
+pub enum CostModel {
+    /// The price of each call.
+    PerCall(f64),
+    /// The price of each token that an operation reports.
+    PerToken(f64),
+    /// The price of each byte that an operation reports.
+    PerByte(f64),
+    /// A price of each call that depends on the number of calls in the calendar month (UTC).
+    Tiered(Vec<Tier>),
+}
+
+/// The price of a range of a month's calls.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tier {
+    /// The last call of the month with this price; `None` in the last tier.
+    pub(crate) up_to: Option<u64>,
+    pub(crate) per_call: f64,
+}
+
+impl Tier {
+    /// The price of the month's calls up to and including this one.
+    pub const fn up_to(calls: u64, per_call: f64) -> Self {
+        Self { up_to: Some(calls), per_call }
+    }
+
+    /// The price of all further calls.
+    pub const fn beyond(per_call: f64) -> Self {
+        Self { up_to: None, per_call }
+    }
+}
+
+impl CostModel {
+    /// A price that depends on the number of calls in the calendar month.
+    pub fn tiered(tiers: impl IntoIterator<Item = Tier>) -> Self {
+        Self::Tiered(tiers.into_iter().collect())
+    }
+
+    /// Returns the cost that is known before a call runs, in millionths. `calls` is the month's number of calls.
+    pub(super) fn before(&self, calls: u64) -> u64 {
+        match self {
+            Self::PerCall(price) => millionths(*price),
+            Self::PerToken(_) | Self::PerByte(_) => 0,
+            Self::Tiered(tiers) => {
+                let due = tiers.iter().find(|tier| tier.up_to.is_none_or(|last| calls < last));
+                due.map_or(0, |tier| millionths(tier.per_call))
+            }
+        }
+    }
+
+    /// Returns the cost of what an operation reported, in millionths.
+    pub(super) fn after(&self, tokens: u64, bytes: u64) -> u64 {
+        match self {
+            Self::PerCall(_) | Self::Tiered(_) => 0,
+            Self::PerToken(price) => millionths(price * tokens as f64),
+            Self::PerByte(price) => millionths(price * bytes as f64),
+        }
+    }
+
+    pub(super) fn problems(&self) -> Vec<String> {
+        let is_price = |price: f64| price.is_finite() && price >= 0.0;
+        let prices: Vec<_> = match self {
+            Self::PerCall(price) | Self::PerToken(price) | Self::PerByte(price) => vec![*price],
+            Self::Tiered(tiers) => tiers.iter().map(|tier| tier.per_call).collect(),
+        };
+        let mut problems = Vec::new();
+        if !prices.into_iter().all(is_price) {
+            problems.push("a price of the cost model is not an amount of 0 or more".to_owned());
+        }
+        if let Self::Tiered(tiers) = self {
+            let ends: Vec<_> = tiers.iter().map(|tier| tier.up_to.unwrap_or(u64::MAX)).collect();
+            let last_is_open = tiers.last().is_some_and(|tier| tier.up_to.is_none());
+            if !last_is_open || !ends.is_sorted_by(|one, next| one < next) {
+                problems.push(
+                    "the tiers of the cost model must be in ascending order, and the last one must be open: write \
+                     `Tier::beyond(…)`, or leave `up_to` out"
+                        .to_owned(),
+                );
+            }
+        }
+        problems
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_model_has_its_price() {
+        // REQ-RATE-10
+        let tiers =
+            CostModel::tiered([Tier::up_to(2, 0.0), Tier::up_to(3, 0.5), Tier::beyond(0.1)]);
+        for (model, calls, before, after) in [
+            (CostModel::PerCall(0.02), 7, 20_000, 0),
+            (CostModel::PerToken(0.000_002), 0, 0, 2_000),
+            (CostModel::PerByte(0.001), 0, 0, 50_000),
+            (tiers.clone(), 1, 0, 0),
+            (tiers.clone(), 2, 500_000, 0),
+            (tiers.clone(), 3, 100_000, 0),
+        ] {
+            assert_eq!(model.before(calls), before, "{model:?}");
+            assert_eq!(model.after(1_000, 50), after, "{model:?}");
+            assert_eq!(model.problems(), Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn prices_and_tiers_that_make_no_sense_are_told() {
+        for model in [
+            CostModel::PerCall(-1.0),
+            CostModel::PerToken(f64::NAN),
+            CostModel::tiered([]),
+            CostModel::tiered([Tier::up_to(5, 1.0)]),
+            CostModel::tiered([Tier::up_to(5, 1.0), Tier::up_to(5, 1.0), Tier::beyond(1.0)]),
+        ] {
+            assert_eq!(model.problems().len(), 1, "{model:?}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What an operation reports about the API that it wraps.
+
+use super::Usage;
+use super::limiter::answered_without_limits;
+use crate::error::OperationError;
+use crate::operation::Context;
+
+impl Context {
+    /// Reports the usage of a wrapped API by this call. Quotas count it when the operation ends, whether it
+    /// succeeds or not. Several reports add up.
+    ///
+    /// ```
+    /// use mcp_aql::rate_limits::Usage;
+    /// use mcp_aql::prelude::*;
+    ///
+    /// /// Translate a text.
+    /// #[operation(category = "READ", rationale = "it computes and stores nothing")]
+    /// async fn translate(
+    ///     context: Context,
+    ///     /// The text.
+    ///     text: String,
+    /// ) -> String {
+    ///     let (translated, tokens) = (text.to_uppercase(), 12);
+    ///     context.report_usage(Usage::tokens(tokens).cost(0.02));
+    ///     translated
+    /// }
+    /// ```
+    pub fn report_usage(&self, usage: Usage) {
+        self.add_usage(usage);
+    }
+
+    /// Records the response of a wrapped HTTP API: its status, and its headers as names and values.
+    ///
+    /// The store keeps `Retry-After` of a 429 or 503, and the headers that the adapter's limits name. Calls
+    /// that these limits count are refused for as long as the API requested. If no limit counts the
+    /// operation, only its own calls are refused.
+    ///
+    /// ```
+    /// # use mcp_aql::{Context, OperationError};
+    /// async fn ask(context: &Context, status: u16) -> Result<(), OperationError> {
+    ///     let headers = [("Retry-After", "12"), ("X-RateLimit-Remaining", "0")];
+    ///     context.report_upstream_response(status, &headers).await
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// `RATE_LIMIT_EXCEEDED` for the status 429; `INTERNAL_ERROR` when the store fails.
+    ///
+    /// Source: adapter/rate-limiting §4.2 (REQ-RATE-01, REQ-RATE-09).
+    pub async fn report_upstream_response(
+        &self,
+        status: u16,
+        headers: &[(&str, &str)],
+    ) -> Result<(), OperationError> {
+        match self.upstream() {
+            Some(upstream) => upstream.answered(self.operation(), status, headers).await,
+            None => answered_without_limits(status, headers),
+        }
+    }
+}

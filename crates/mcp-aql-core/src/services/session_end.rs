@@ -1,0 +1,107 @@
+//! Cleanup work at the end of sessions, which a process completes before it exits.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use crate::caller::session::Session;
+use crate::util::sync::lock;
+
+/// The maximum time that closing a connection, or exiting, waits for this work.
+const SESSION_END_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The sessions that need cleanup work when they end: tokens to revoke, agents to stop.
+#[derive(Debug, Default)]
+pub struct SessionEnds {
+    pending: Mutex<Pending>,
+    completed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    sessions: HashMap<u64, Session>,
+    next: u64,
+}
+
+/// One piece of work, which is pending until this value is dropped.
+#[derive(Debug)]
+pub struct PendingWork {
+    ends: Arc<SessionEnds>,
+    number: u64,
+}
+
+impl SessionEnds {
+    /// Registers work that is due when the session ends.
+    pub fn expect(self: &Arc<Self>, session: &Session) -> PendingWork {
+        let mut pending = lock(&self.pending);
+        let number = pending.next;
+        pending.next += 1;
+        pending.sessions.insert(number, session.clone());
+        PendingWork { ends: Arc::clone(self), number }
+    }
+
+    /// Ends every session that has pending work.
+    pub(crate) fn end_sessions(&self) {
+        let sessions: Vec<_> = lock(&self.pending).sessions.values().cloned().collect();
+        for session in sessions {
+            session.end();
+        }
+    }
+
+    /// Waits until the work of all ended sessions is done, for at most [`SESSION_END_TIMEOUT`].
+    ///
+    /// Source: REQ-SES-02, REQ-TOK-12, REQ-LIF-10.
+    pub(crate) async fn completed(&self) {
+        let completed = async {
+            loop {
+                let notified = self.completed.notified();
+                tokio::pin!(notified);
+                // No notification is missed from here on.
+                notified.as_mut().enable();
+                if !lock(&self.pending).sessions.values().any(Session::has_ended) {
+                    return;
+                }
+                notified.await;
+            }
+        };
+        if tokio::time::timeout(SESSION_END_TIMEOUT, completed).await.is_err() {
+            tracing::error!(
+                "timed out ending sessions: some of their tokens or agents remain in the store"
+            );
+        }
+    }
+}
+
+impl Drop for PendingWork {
+    fn drop(&mut self) {
+        lock(&self.ends.pending).sessions.remove(&self.number);
+        self.ends.completed.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn waits_for_ended_sessions_alone() {
+        // REQ-SES-02
+        let ends = Arc::new(SessionEnds::default());
+        let (open, ended) = (Session::new(), Session::new());
+        let _open = ends.expect(&open);
+        let work = [ends.expect(&ended), ends.expect(&ended)];
+        ends.completed().await;
+        ended.end();
+        let waiting = ends.completed();
+        tokio::pin!(waiting);
+        for one in work {
+            assert!(crate::util::future::poll_once(&mut waiting).await.is_pending());
+            drop(one);
+        }
+        waiting.await;
+        ends.end_sessions();
+        assert!(open.has_ended());
+    }
+}

@@ -1,7 +1,0 @@
-use mcp_aql::prelude::*;
-
-async fn start(adapter: Adapter) -> mcp_aql::Result {
-    adapter.serve_stdio().await
-}
-
-fn main() {}

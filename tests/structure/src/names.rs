@@ -1,0 +1,48 @@
+//! Finds type names that a crate defines twice, and counts its public modules and the features of the facade.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use syn::Item;
+
+use crate::source::Crate;
+
+/// Returns the names of types and traits that a crate defines more than once, with the files.
+///
+/// Stand-ins for a feature or a platform are not read, because they are never compiled together with what they replace.
+pub fn repeated_types(source: &Crate) -> Vec<String> {
+    let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for module in &source.modules {
+        for item in &module.items {
+            let name = match item {
+                Item::Enum(item) => &item.ident,
+                Item::Struct(item) => &item.ident,
+                Item::Trait(item) => &item.ident,
+                Item::Type(item) => &item.ident,
+                _ => continue,
+            };
+            files.entry(name.to_string()).or_default().insert(module.file.display().to_string());
+        }
+    }
+    let repeated = files.into_iter().filter(|(_, files)| files.len() > 1);
+    let shown = |files: BTreeSet<String>| files.into_iter().collect::<Vec<_>>().join(", ");
+    repeated.map(|(name, files)| format!("{name}: {}", shown(files))).collect()
+}
+
+/// Returns the public modules at the root of a crate.
+pub fn public_modules(source: &Crate) -> Vec<String> {
+    let modules = source.modules.iter();
+    modules
+        .filter(|module| module.path.len() == 1 && module.is_public)
+        .filter_map(|module| module.path.first().cloned())
+        .collect()
+}
+
+/// Returns the features in a manifest, without `default`.
+pub fn features(manifest: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(manifest).unwrap_or_default();
+    let table = text.parse::<toml::Table>().unwrap_or_default();
+    let features = table.get("features").and_then(toml::Value::as_table);
+    let names = features.into_iter().flat_map(|features| features.keys());
+    names.filter(|name| *name != "default").cloned().collect()
+}
