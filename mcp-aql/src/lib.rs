@@ -206,5 +206,5 @@ pub mod transport {
     #[doc(inline)]
     pub use mcp_aql_server::ServeHttp;
     #[doc(inline)]
-    pub use mcp_aql_server::{ServeStdio, ServeStream, Shutdown};
+    pub use mcp_aql_server::{McpTools, RpcError, ServeStdio, ServeStream, Shutdown};
 }

@@ -15,6 +15,7 @@ mod drain;
 mod elicitation;
 #[cfg(feature = "http")]
 mod http;
+mod mcp_tools;
 mod mcp_version;
 mod operation_names;
 mod origin;
@@ -43,6 +44,7 @@ mod wire;
 pub use drain::Shutdown;
 #[cfg(feature = "http")]
 pub use http::{HttpOptions, ServeHttp, bind, serve_connections, serve_tools_listener};
+pub use mcp_tools::McpTools;
 pub use rpc_error::RpcError;
 pub use service::{
     ServerDescription, ToolAnswer, ToolDefinition, ToolHints, ToolService, ToolWork,

@@ -37,6 +37,8 @@ mod mcp_tasks;
 mod mcp_tools;
 #[cfg(feature = "cli")]
 mod own_process;
+#[cfg(feature = "http")]
+mod own_server;
 mod resources;
 mod support;
 mod update_input;

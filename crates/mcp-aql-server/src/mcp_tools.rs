@@ -1,0 +1,112 @@
+//! An adapter's tools inside an MCP server of your own.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_aql_core::Adapter;
+use mcp_aql_core::internal::operation::CallScope;
+use mcp_aql_core::internal::request::Arguments;
+use serde_json::{Map, Value};
+
+use super::adapter_tools::AdapterTools;
+use super::connection::Connection;
+use super::request_meta::RequestMeta;
+use super::rpc_error::RpcError;
+use super::server::{Server, ServerState};
+use super::service::{ToolService, panicked};
+
+/// The tools of an adapter for an MCP server of your own, which also has prompts, resources or other tools.
+///
+/// Use it if your server is built with rmcp or another MCP library: answer `tools/list` with [`list`](Self::list) and
+/// `tools/call` with [`call`](Self::call). Both return the result that MCP defines, as JSON, so no version of a library is
+/// prescribed. You rarely need it otherwise: an adapter serves its tools itself.
+///
+/// One value serves one session of a client. Confirmation tokens and executions belong to that session, which ends when the
+/// value is dropped. Create the value of each further session with [`new_session`](Self::new_session), which shares the tools.
+///
+/// ```
+/// use mcp_aql::prelude::*;
+/// use mcp_aql::transport::{CallScope, McpTools};
+/// use serde_json::json;
+///
+/// /// Return the length of a word.
+/// #[operation(category = "READ")]
+/// fn measure_word(/** The word. */ word: String) -> usize {
+///     word.chars().count()
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let adapter = Adapter::builder("words").operation(measure_word {}).build()?;
+/// let tools = McpTools::new(&adapter);
+/// assert_eq!(tools.list()["tools"][1]["name"], "mcp_aql_read");
+///
+/// let call = json!({ "operation": "measure_word", "params": { "word": "anchor" } });
+/// let arguments = call.as_object().cloned().unwrap_or_default();
+/// let result = tools.call("mcp_aql_read", arguments, CallScope::default()).await.unwrap_or_default();
+/// assert_eq!(result["content"][0]["text"], r#"{"success":true,"data":6}"#);
+/// # Ok(()) }
+/// ```
+pub struct McpTools {
+    shared: Arc<ServerState>,
+    server: Server,
+}
+
+impl fmt::Debug for McpTools {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("McpTools").finish_non_exhaustive()
+    }
+}
+
+impl McpTools {
+    /// Describes the tools of the adapter, and opens a session.
+    pub fn new(adapter: &Adapter) -> Self {
+        let service: Arc<dyn ToolService> = AdapterTools::new(adapter);
+        let definitions = service.tools();
+        Self::of(ServerState::new(service, &definitions))
+    }
+
+    /// Opens a session of another client, with the same tools.
+    #[must_use]
+    pub fn new_session(&self) -> Self {
+        Self::of(Arc::clone(&self.shared))
+    }
+
+    fn of(shared: Arc<ServerState>) -> Self {
+        let server = Server::new(Arc::clone(&shared), Arc::new(Connection::lasting()));
+        Self { shared, server }
+    }
+
+    /// Returns `true` if the adapter has a tool of this name. Use it to route a call if your server has other tools.
+    pub fn contains(&self, tool: &str) -> bool {
+        self.server.tools().index(tool).is_some()
+    }
+
+    /// Returns the result of `tools/list`: an object with the member `tools`.
+    pub fn list(&self) -> Value {
+        serde_json::from_str(self.server.tools().listed(false)).unwrap_or_default()
+    }
+
+    /// Runs a call and returns the result of `tools/call`. If an operation fails, that is a result, too.
+    ///
+    /// The scope names the authenticated caller, reports progress and cancels the call. `CallScope::default()` has none of
+    /// these.
+    ///
+    /// # Errors
+    /// The error of JSON-RPC for a tool that does not exist, with the names of those that do.
+    pub async fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        scope: CallScope,
+    ) -> Result<Value, RpcError> {
+        let Some(index) = self.server.tools().index(tool) else {
+            return Err(self.server.service().unknown_tool(tool));
+        };
+        let arguments = Arguments::from(arguments);
+        let reply = self.server.call(index, arguments, &RequestMeta::default(), scope).await?;
+        let mut result = Vec::new();
+        self.server.write_result(&mut result, &reply, false);
+        serde_json::from_slice(&result).map_err(|_| panicked())
+    }
+}
